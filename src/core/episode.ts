@@ -1,0 +1,32 @@
+/** What it takes to run one episode, and what running one promises. The loop itself lives in `episode/`. */
+import type { Policy } from "./policy.ts";
+import type { Task } from "./task.ts";
+import type { TrajectoryRecord } from "./trajectory.ts";
+
+export interface EpisodePlan {
+  readonly runId: string;
+  readonly groupId: string;
+  /** `<runId>-<episode_no>`. */
+  readonly episodeId: string;
+  readonly member: number;
+  readonly attempt: number;
+  readonly fence: number;
+  readonly taskSet: string;
+  readonly split: string;
+  readonly task: Task;
+  readonly policy: Policy;
+  readonly samplingSeed: bigint;
+  /** Siblings of a group share it, so equal answers earn equal rewards. */
+  readonly gradingSeed: bigint;
+  readonly recipeHash: string;
+  /** Milliseconds this attempt waited before it started. */
+  readonly queuedMs: number;
+  /** False for a forced re-verification: the verdict is then never taken from memory. */
+  readonly mayReuseVerdict: boolean;
+}
+
+/**
+ * Returns exactly one record for whatever happens; an error becomes an outcome here and nowhere else.
+ * An aborted signal gives a cancelled outcome, with the turns so far.
+ */
+export type EpisodeRunner = (plan: EpisodePlan, signal: AbortSignal) => Promise<TrajectoryRecord>;

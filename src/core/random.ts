@@ -1,0 +1,72 @@
+/**
+ * Counter-based random numbers: draw `n` of a key is a pure function of (key, n), so one more draw under one label
+ * never shifts the draws under another, and equal seeds give equal tasks and samples on every machine.
+ *
+ * The mixing function is SplitMix64 (Steele, Lea, Flood 2014, "Fast splittable pseudorandom number generators").
+ */
+
+const MASK = 0xffff_ffff_ffff_ffffn;
+const GOLDEN = 0x9e37_79b9_7f4a_7c15n;
+
+function mix(value: bigint): bigint {
+  let z = value & MASK;
+  z = ((z ^ (z >> 30n)) * 0xbf58_476d_1ce4_e5b9n) & MASK;
+  z = ((z ^ (z >> 27n)) * 0x94d0_49bb_1331_11ebn) & MASK;
+  return z ^ (z >> 31n);
+}
+
+/** A 64-bit seed from any parts, by order: equal parts give equal seeds. */
+export function deriveSeed(...parts: readonly (string | number | bigint)[]): bigint {
+  let state = 0n;
+  for (const part of parts) {
+    const text = `${typeof part}:${part}`;
+    for (let index = 0; index < text.length; index += 1) {
+      state = mix((state ^ BigInt(text.charCodeAt(index))) + GOLDEN);
+    }
+    state = mix(state + GOLDEN);
+  }
+  return state;
+}
+
+export interface Random {
+  /** The next 64 bits. */
+  bits(): bigint;
+  /** Uniform in [0, 1), with 53 random bits. */
+  float(): number;
+  /** Uniform integer, both ends included. */
+  integer(min: number, max: number): number;
+  pick<T>(items: readonly T[]): T;
+  /** A new array in random order. */
+  shuffle<T>(items: readonly T[]): T[];
+  /** An independent stream; the parent does not advance. */
+  fork(label: string): Random;
+}
+
+export function randomFrom(seed: bigint): Random {
+  let counter = 0n;
+  const bits = (): bigint => {
+    counter += 1n;
+    return mix(seed + counter * GOLDEN);
+  };
+  const float = (): number => Number(bits() >> 11n) / 2 ** 53;
+  const integer = (min: number, max: number): number => min + Math.floor(float() * (max - min + 1));
+  return {
+    bits,
+    float,
+    integer,
+    pick: (items) => {
+      const item = items[integer(0, items.length - 1)];
+      if (item === undefined) throw new RangeError("cannot pick from an empty list");
+      return item;
+    },
+    shuffle: <T>(items: readonly T[]): T[] => {
+      const result = [...items];
+      for (let index = result.length - 1; index > 0; index -= 1) {
+        const other = integer(0, index);
+        [result[index], result[other]] = [result[other] as T, result[index] as T];
+      }
+      return result;
+    },
+    fork: (label) => randomFrom(deriveSeed(seed, label)),
+  };
+}

@@ -1,0 +1,201 @@
+/**
+ * A task is an immutable problem: instruction, image, limits, verifier. Read from a folder or made by a generator, it
+ * is the same record; the loop does not know which.
+ */
+import type { FileContent, ImageReference, NetworkPolicy, SandboxLimits } from "./sandbox.ts";
+
+/** Identity of a task. `hash` covers everything; `verifierHash` only what grades, so a verifier fix leaves `agentHash`. */
+export interface TaskIdentity {
+  /** `org/name`, unique in a task set. */
+  readonly key: string;
+  readonly hash: string;
+  readonly agentHash: string;
+  readonly verifierHash: string;
+  /** Unit of data splits. */
+  readonly family: string;
+}
+
+export type Split = "train" | "held-out" | "eval";
+
+export interface TaskLimits {
+  readonly turnsMax: number;
+  /** Tokens the policy may sample over the episode. */
+  readonly tokensMax: number;
+  /** Wall clock of the agent phase. */
+  readonly agentMs: number;
+  /** One command. */
+  readonly commandMs: number;
+  /** One grading. */
+  readonly gradeMs: number;
+  /** Set-up + agent + grading + collection, whatever happens. */
+  readonly episodeMs: number;
+  /** What of one turn's output the policy is shown. */
+  readonly outputBytesPerTurn: number;
+}
+
+/** What crosses from the agent's sandbox to grading, as data. */
+export interface ArtifactContract {
+  /** `answer`: only the text given to `submit`. `declared`: `files`. `workdir`: every regular file under the work folder. */
+  readonly state: "answer" | "declared" | "workdir";
+  readonly files: readonly ArtifactRule[];
+  readonly bytesMax: number;
+  readonly entriesMax: number;
+}
+
+export interface ArtifactRule {
+  /** Absolute in the sandbox; a file, or a folder taken whole. */
+  readonly path: string;
+  readonly required: boolean;
+}
+
+export interface Tier {
+  readonly name: string;
+  /** >= 0; visible tiers count 0. */
+  readonly weight: number;
+  /** A gate below its threshold sets the whole score to 0. */
+  readonly gate: boolean;
+  readonly threshold: number;
+  /** Tiers that must reach their threshold before this one earns anything. */
+  readonly requires: readonly string[];
+  readonly visibility: "hidden" | "visible";
+}
+
+/** JSON-like plain data, compared by exact type and value; `{"$float": "inf"}` marks what JSON cannot carry. */
+export type PlainData = unknown;
+
+/** One hidden input and its answer. Neither is ever in the agent's sandbox; `expected` never enters any sandbox. */
+export interface MatchCase {
+  /** Unique in the task; names its tier first: `boundary/empty`. */
+  readonly id: string;
+  readonly tier: string;
+  readonly args: readonly PlainData[];
+  readonly expected: PlainData;
+}
+
+/** How the subject program of a `match` task is called. */
+export interface MatchSubject {
+  readonly language: "python";
+  /** `expression`: the answer is an expression over `parameters`. `function`: it defines `entry`. */
+  readonly form: "expression" | "function";
+  readonly parameters: readonly string[];
+  readonly entry: string;
+  /** One call of one input. */
+  readonly callMs: number;
+}
+
+/** The platform sends hidden inputs to a clean subject sandbox and compares the answers itself. */
+export interface MatchVerifierSpec {
+  readonly kind: "match";
+  readonly tiers: readonly Tier[];
+  readonly subject: MatchSubject;
+  /** Pure: equal seeds give equal cases. */
+  cases(gradingSeed: bigint): readonly MatchCase[];
+}
+
+/** Hidden test files of a folder task, run by a trusted runner in a clean verifier sandbox. */
+export interface TestsVerifierSpec {
+  readonly kind: "tests";
+  readonly runner: "unittest";
+  readonly tiers: readonly Tier[];
+  /** Paths absolute in the verifier sandbox, under `/tests`. */
+  readonly files: readonly FileContent[];
+  /** Expected test ids with their tier: `unit/test_repair.py::TestMean.test_empty`. */
+  readonly manifest: readonly { readonly id: string; readonly tier: string }[];
+}
+
+export type VerifierSpec = MatchVerifierSpec | TestsVerifierSpec;
+
+/** A script the platform runs in place of a policy: the oracle, or a deliberately wrong solution. */
+export interface Script {
+  readonly name: string;
+  /** The text given to `submit`; null where the state is the answer. */
+  readonly answer: string | null;
+  /** Files placed in the agent's sandbox first, such as `/solution/solve.sh`. */
+  readonly files: readonly FileContent[];
+  /** Shell commands run in order, one a turn. */
+  readonly commands: readonly string[];
+}
+
+export interface WrongSolution {
+  readonly script: Script;
+  /** Highest reward it may earn; below 1. */
+  readonly rewardMax: number;
+  /** Tier it must fail, when stated. */
+  readonly failsTier: string | null;
+}
+
+/** Where a generated task came from; the same three values rebuild it. */
+export interface GeneratorReference {
+  readonly name: string;
+  readonly version: number;
+  readonly seed: string;
+  readonly dials: Readonly<Record<string, number>>;
+}
+
+export interface Task extends TaskIdentity {
+  readonly description: string;
+  /** All that the agent is told; the platform appends the limits. */
+  readonly instruction: string;
+  readonly image: ImageReference;
+  readonly workdir: string;
+  /** User of every agent command. */
+  readonly agentUser: string;
+  readonly envVars: Readonly<Record<string, string>>;
+  readonly network: NetworkPolicy;
+  readonly resources: SandboxLimits;
+  readonly limits: TaskLimits;
+  /** Whether what is left is stated in each observation. */
+  readonly isDeadlineShown: boolean;
+  /** Files of the environment and the visible tests, placed in the agent's sandbox before the first turn. */
+  readonly files: readonly FileContent[];
+  /** Run once as root before the first turn, as `sh -c`; null when there is none. */
+  readonly setup: string | null;
+  readonly contract: ArtifactContract;
+  readonly verifier: VerifierSpec;
+  /** Reward at or above which the task counts as solved. */
+  readonly threshold: number;
+  /** `fresh`: new hidden inputs per group. A number pins them. */
+  readonly gradingSeed: "fresh" | bigint;
+  readonly oracle: Script;
+  readonly alternatives: readonly Script[];
+  readonly wrong: readonly WrongSolution[];
+  readonly generator: GeneratorReference | null;
+  /** Folder the task was read from, relative to where it was asked for; null when generated. */
+  readonly folder: string | null;
+}
+
+/** A demonstration for supervised training: what a policy should say to this task. Text, in the task's own words. */
+export interface Demonstration {
+  readonly instruction: string;
+  readonly answer: string;
+}
+
+/** A seeded, unbounded supply of tasks. */
+export interface TaskGenerator {
+  readonly name: string;
+  /** Raised when any seed yields other bytes. */
+  readonly version: number;
+  readonly dials: Readonly<
+    Record<string, { readonly min: number; readonly max: number; readonly step: number; readonly meaning: string }>
+  >;
+  /** Named cells of the supply, such as `train`, `held-out`, `held-out-hard`; tasks of two cells share no structure. */
+  readonly splits: readonly string[];
+  /** Pure: equal arguments give equal tasks on every machine. Throws `task_invalid` for an unknown split or dial. */
+  generate(input: {
+    readonly split: string;
+    readonly index: number;
+    readonly seed: bigint;
+    readonly dials?: Readonly<Record<string, number>>;
+  }): Task;
+  /** Demonstrations from the train split only; null when this family has none. `noise` in [0, 1] is the share with a systematic bug. */
+  demonstrations:
+    | ((input: { readonly count: number; readonly seed: bigint; readonly noise: number }) => readonly Demonstration[])
+    | null;
+  /** The declared character set and keywords of the family's text, for a `chars` tokenizer. */
+  readonly alphabet: { readonly characters: string; readonly keywords: readonly string[] } | null;
+}
+
+/** What the whole of a task's graded state earned is enough. */
+export function isSolved(task: Pick<Task, "threshold">, reward: number): boolean {
+  return reward >= task.threshold - 1e-9;
+}

@@ -1,0 +1,38 @@
+/** What passes between the loop and the trainer: a batch of graded episodes in, one optimizer step's report out. */
+import type { TrainSequence } from "./policy-backend.ts";
+
+/** One trajectory of a batch, with the advantage the collector gave it. */
+export interface BatchItem {
+  readonly episodeId: string;
+  readonly groupId: string;
+  readonly reward: number;
+  readonly advantage: number;
+  readonly policyVersion: number;
+  readonly sequence: TrainSequence;
+}
+
+/** Immutable; `id` is the SHA-256 of its content. */
+export interface Batch {
+  readonly id: string;
+  readonly step: number;
+  readonly items: readonly BatchItem[];
+}
+
+/** Advantages of one group's graded members from their rewards, in order. */
+export type AdvantageEstimator = (rewards: readonly number[]) => readonly number[];
+
+/** Metric names as in the catalogue: `loss`, `grad_norm`, `kl`, `entropy`, … An absent metric is not in the map. */
+export interface StepReport {
+  readonly step: number;
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+export interface Trainer {
+  /** One step of supervised training on `batch` sequences; every masked-in token weighs the same. */
+  superviseStep(sequences: readonly TrainSequence[], learningRate: number): Promise<StepReport>;
+  /**
+   * One policy update. Throws `policy_mismatch` before the weights change when sampled and recomputed
+   * log-probabilities differ beyond the bound, `policy_not_finite` on NaN.
+   */
+  policyStep(batch: Batch): Promise<StepReport>;
+}

@@ -1,0 +1,70 @@
+/**
+ * A verifier grades the frozen state of an episode. It gets artifacts as data and clean sandboxes the policy never
+ * touched; the platform, not the graded side, computes the score.
+ */
+import type { ScoreVector } from "./outcome.ts";
+import type { FileContent, SandboxPool } from "./sandbox.ts";
+import type { Task } from "./task.ts";
+
+export type TestStatus = "passed" | "failed" | "skipped" | "error" | "timeout" | "missing";
+
+export interface TestResult {
+  readonly id: string;
+  readonly tier: string;
+  readonly visibility: "hidden" | "visible";
+  readonly status: TestStatus;
+  readonly durationMs: number;
+  /** At most 2 KiB, for people; never parsed. */
+  readonly detail: string;
+}
+
+/** What crossed from the agent's sandbox, as data. */
+export interface Artifacts {
+  /** Text given to `submit`; null when there was none. */
+  readonly answer: string | null;
+  readonly files: readonly FileContent[];
+  /** Declared and required paths the agent did not make. */
+  readonly missing: readonly string[];
+  /** SHA-256 over answer and files. */
+  readonly hash: string;
+}
+
+export interface GradeRequest {
+  readonly task: Task;
+  readonly artifacts: Artifacts;
+  readonly gradingSeed: bigint;
+  readonly attemptId: string;
+  readonly fence: number;
+  readonly signal: AbortSignal;
+}
+
+export interface Verdict {
+  /** T of the tier formula, in [0, 1]. */
+  readonly total: number;
+  readonly scores: ScoreVector;
+  readonly tests: readonly TestResult[];
+  /** SHA-256 of everything the verdict depends on; equal identity, equal verdict. */
+  readonly identity: string;
+  readonly gradingSeed: string;
+  readonly imageHash: string;
+  readonly sandboxIds: readonly string[];
+  readonly durationMs: number;
+  /** True when the verdict of an equal identity was returned instead of grading again. */
+  readonly isReused: boolean;
+}
+
+export interface Verifier {
+  /** Raised when equal inputs may give another verdict; part of the identity. */
+  readonly version: number;
+  /**
+   * Grades once. A failing, hanging or hostile subject is a verdict.
+   * Throws `verifier_crashed`, `verifier_timeout`, `verifier_report_invalid` or a sandbox failure: never a reward of 0.
+   */
+  grade(request: GradeRequest, sandboxes: SandboxPool): Promise<Omit<Verdict, "identity" | "isReused">>;
+}
+
+/** Remembers verdicts by identity. */
+export interface VerdictMemory {
+  find(identity: string): Verdict | null;
+  remember(verdict: Verdict): void;
+}
