@@ -1,0 +1,113 @@
+/**
+ * What a run is told, with every default in one place: the recipe file's schema. A key that is not here is an error,
+ * and `--print-config` shows each value with its origin. Numbers end in their unit; tokens, episodes and steps are counts.
+ */
+import { z } from "zod";
+
+const count = (min: number, max: number) => z.int().min(min).max(max);
+const positive = z.number().positive();
+const share = z.number().min(0).max(1);
+
+const tasks = z.strictObject({
+  /** Folder of a generator, relative to the recipe file. */
+  generator: z.string().min(1).default("../tasks/generator/first-light"),
+  /** Split the policy is trained on. */
+  train: z.string().min(1).default("train"),
+  /** Split the reported pass rates come from; shares no task structure with `train`. */
+  heldOut: z.string().min(1).default("held-out"),
+  /** A harder held-out split, reported beside it; empty for none. */
+  heldOutHard: z.string().default("held-out-hard"),
+});
+
+const policy = z.strictObject({
+  backend: z.enum(["embedded"]).default("embedded"),
+  /** Model shape: nano 2x64, micro 2x128, mini 3x160, small 4x256 (layers x width). */
+  preset: z.enum(["nano", "micro", "mini", "small"]).default("micro"),
+  /** Most tokens of prompt and answer together. */
+  contextTokens: count(16, 4_096).default(96),
+  /** Most tokens of one answer. */
+  answerTokensMax: count(1, 2_048).default(40),
+  temperature: z.number().positive().max(4).default(1),
+  /** Worker threads of the engine; 0 means one per core, at most 16. */
+  threads: count(0, 64).default(0),
+  engineMemoryBytesMax: count(1 << 20, 2 ** 40).default(2 ** 31),
+});
+
+const sft = z.strictObject({
+  /** Generated demonstrations; 0 skips the phase. */
+  demonstrations: count(0, 1_000_000).default(1_000),
+  /** Share of demonstrations with a systematic bug. */
+  noise: share.default(0.6),
+  steps: count(0, 1_000_000).default(400),
+  /** Demonstrations per step. */
+  batch: count(1, 100_000).default(64),
+  learningRate: positive.default(1e-3),
+});
+
+const rl = z.strictObject({
+  algorithm: z.enum(["grpo"]).default("grpo"),
+  steps: count(0, 1_000_000).default(60),
+  groupsPerBatch: count(1, 10_000).default(32),
+  /** Episodes per group, sharing one baseline. */
+  groupSize: count(2, 1_024).default(8),
+  learningRate: positive.default(5e-4),
+  /** Whether advantages are divided by the group's standard deviation. */
+  isStdNormalized: z.boolean().default(true),
+  clipLow: share.default(0.2),
+  clipHigh: share.default(0.28),
+  aggregation: z
+    .enum(["token-mean", "seq-mean-token-mean", "seq-mean-token-sum", "seq-mean-token-sum-norm", "sum"])
+    .default("token-mean"),
+  gradientClip: z.number().min(0).default(1),
+  /** A step is refused when sampled and recomputed log-probabilities differ by more than this, nats. */
+  mismatchMax: positive.default(1e-4),
+  checkpointEverySteps: count(1, 1_000_000).default(20),
+});
+
+const evaluation = z.strictObject({
+  /** Held-out tasks, one sampled episode each, before and after RL. */
+  episodes: count(1, 1_000_000).default(400),
+  /** Also answer each held-out task greedily. */
+  isGreedyReported: z.boolean().default(true),
+});
+
+const sandbox = z.strictObject({
+  provider: z.enum(["namespace"]).default("namespace"),
+  /** Sandboxes lent at once. */
+  lentMax: count(1, 100_000).default(16),
+  /** Sandboxes being created at once; 0 means one per core. */
+  creatingMax: count(0, 1_024).default(0),
+  /** Sandboxes kept ready ahead of demand. */
+  readyMax: count(0, 10_000).default(8),
+});
+
+const scheduler = z.strictObject({
+  /** Episodes in flight at once. */
+  episodesMax: count(1, 100_000).default(512),
+  attemptsMax: count(1, 100).default(5),
+  leaseMs: count(1_000, 3_600_000).default(600_000),
+  retryBaseMs: count(1, 600_000).default(1_000),
+  retryMaxMs: count(1, 3_600_000).default(60_000),
+  /** The run halts when more than this share of the last 500 attempts failed. */
+  failureShareMax: share.default(0.2),
+  /** The run halts after this many failed attempts in a row. */
+  failuresInRowMax: count(1, 100_000).default(50),
+});
+
+export const recipeSchema = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, "must be kebab-case")
+    .default("run"),
+  /** Everything random in the run derives from it. */
+  seed: count(0, Number.MAX_SAFE_INTEGER).default(1),
+  tasks: tasks.prefault({}),
+  policy: policy.prefault({}),
+  sft: sft.prefault({}),
+  rl: rl.prefault({}),
+  evaluation: evaluation.prefault({}),
+  sandbox: sandbox.prefault({}),
+  scheduler: scheduler.prefault({}),
+});
+
+export type Recipe = z.infer<typeof recipeSchema>;
