@@ -1,0 +1,97 @@
+/**
+ * Turns finished groups into a batch. Only graded members count: a failed or cancelled one changes neither the
+ * baseline nor the batch. Groups without a gradient are counted and left out.
+ */
+import type { AdvantageEstimator, Batch, BatchItem } from "../core/training.ts";
+import type { TokenSegment } from "../core/trajectory.ts";
+
+/** One member of a group that has ended, as the collector needs it. */
+export interface FinishedMember {
+  readonly episodeId: string;
+  readonly groupId: string;
+  readonly groupNo: number;
+  readonly member: number;
+  /** Null unless graded. */
+  readonly reward: number | null;
+  readonly policyVersion: number;
+  /** Null when the policy samples no tokens. */
+  readonly segment: TokenSegment | null;
+}
+
+export interface Collected {
+  readonly items: readonly BatchItem[];
+  readonly groupNos: readonly number[];
+  /** Mean of the group means over the graded members of every group, zero-variance ones included. */
+  readonly reward: number;
+  readonly graded: number;
+  /** Groups whose members all earned the same. */
+  readonly groupsWithoutVariance: number;
+  /** Groups with too few graded members. */
+  readonly groupsAbandoned: number;
+  readonly groups: number;
+}
+
+/** `groupSize` is the planned size; a group needs max(2, half of it) graded members. */
+export function collectGroups(
+  members: readonly FinishedMember[],
+  groupSize: number,
+  advantages: AdvantageEstimator,
+): Collected {
+  const groups = Map.groupBy(members, (member) => member.groupNo);
+  const items: BatchItem[] = [];
+  const means: number[] = [];
+  let graded = 0;
+  let groupsWithoutVariance = 0;
+  let groupsAbandoned = 0;
+  for (const groupNo of [...groups.keys()].sort((a, b) => a - b)) {
+    const valid = (groups.get(groupNo) ?? []).filter(isTrainable).sort((a, b) => a.member - b.member);
+    graded += valid.length;
+    if (valid.length < Math.max(2, Math.ceil(groupSize / 2))) {
+      groupsAbandoned += 1;
+      continue;
+    }
+    const rewards = valid.map((member) => member.reward);
+    means.push(rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length);
+    if (rewards.every((reward) => reward === rewards[0])) {
+      groupsWithoutVariance += 1;
+      continue;
+    }
+    const values = advantages(rewards);
+    for (const [index, member] of valid.entries()) items.push(toItem(member, values[index] ?? 0));
+  }
+  return {
+    items,
+    groupNos: [...groups.keys()].sort((a, b) => a - b),
+    reward: means.length === 0 ? Number.NaN : means.reduce((sum, mean) => sum + mean, 0) / means.length,
+    graded,
+    groupsWithoutVariance,
+    groupsAbandoned,
+    groups: groups.size,
+  };
+}
+
+type TrainableMember = FinishedMember & { readonly reward: number; readonly segment: TokenSegment };
+
+function isTrainable(member: FinishedMember): member is TrainableMember {
+  return member.reward !== null && member.segment !== null;
+}
+
+function toItem(member: TrainableMember, advantage: number): BatchItem {
+  const { ids, mask, logprobs, temperature } = member.segment;
+  return {
+    episodeId: member.episodeId,
+    groupId: member.groupId,
+    reward: member.reward,
+    advantage,
+    policyVersion: member.policyVersion,
+    sequence: { tokens: ids, mask, logprobs, temperature },
+  };
+}
+
+export function toBatch(
+  collected: Collected,
+  step: number,
+  batchId: (items: readonly BatchItem[], step: number) => string,
+): Batch {
+  return { id: batchId(collected.items, step), step, items: collected.items };
+}
