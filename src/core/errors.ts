@@ -48,6 +48,7 @@ export const FAILURES = {
   task_invalid: kind("task", false, 422),
   task_not_found: kind("user", false, 404),
 
+  worker_lost: kind("infrastructure", true, 503),
   store_unavailable: kind("infrastructure", true, 503),
   store_locked: kind("user", false, 409),
   disk_full: kind("infrastructure", true, 507),
