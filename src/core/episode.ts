@@ -1,5 +1,6 @@
 /** What it takes to run one episode, and what running one promises. The loop itself lives in `episode/`. */
 import type { Policy } from "./policy.ts";
+import type { FileContent } from "./sandbox.ts";
 import type { Task } from "./task.ts";
 import type { TrajectoryRecord } from "./trajectory.ts";
 
@@ -23,10 +24,13 @@ export interface EpisodePlan {
   readonly queuedMs: number;
   /** False for a forced re-verification: the verdict is then never taken from memory. */
   readonly mayReuseVerdict: boolean;
+  /** Placed in the agent's sandbox after the task's own files: a script's `/solution`. Never given to a policy under training. */
+  readonly extraFiles?: readonly FileContent[];
 }
 
 /**
  * Returns exactly one record for whatever happens; an error becomes an outcome here and nowhere else.
- * An aborted signal gives a cancelled outcome, with the turns so far.
+ * An aborted signal gives a cancelled outcome, with the turns so far; its cause is the signal's reason when that is one
+ * of the `CancelledCause` words or a Failure `superseded` (`stale`), else `run_ended`.
  */
 export type EpisodeRunner = (plan: EpisodePlan, signal: AbortSignal) => Promise<TrajectoryRecord>;

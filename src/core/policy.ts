@@ -7,6 +7,8 @@ export interface ActContext {
   /** Derived from run seed, group and member; equal seeds give equal actions of an embedded policy. */
   readonly seed: bigint;
   readonly signal: AbortSignal;
+  /** Called with all that the endpoint has answered so far, so that a call that fails half-way is stored as far as it came. */
+  readonly onPartial?: (raw: string) => void;
 }
 
 export interface PolicyDescription {
