@@ -1,0 +1,150 @@
+/**
+ * Measures a policy on tasks: n episodes each, pass@1 with its interval, pass@k without bias, and every episode kept.
+ * Infrastructure failures carry no reward and are shown apart, never as misses.
+ */
+import type { EpisodeRunner } from "../core/episode.ts";
+import { Failure } from "../core/errors.ts";
+import type { EventSink } from "../core/events.ts";
+import type { Policy } from "../core/policy.ts";
+import { deriveSeed, randomFrom } from "../core/random.ts";
+import type { Runtime } from "../core/runtime.ts";
+import { bootstrapInterval, passAtK, passRate } from "../core/statistics.ts";
+import type { Store, TrajectoryRow } from "../core/store.ts";
+import { isSolved, type Task } from "../core/task.ts";
+import { failureBudget } from "../rollout/failure-budget.ts";
+import { runReadyEpisodes } from "../rollout/scheduler.ts";
+import { groupSource, laySections } from "../rollout/source.ts";
+import { progressBoard } from "./progress.ts";
+import type { Recipe } from "./recipe.ts";
+import type { EvaluateSummary } from "./report.ts";
+import { countOutcomes } from "./summarize.ts";
+
+export interface EvaluateParts {
+  readonly runId: string;
+  readonly name: string;
+  readonly recipeHash: string;
+  readonly taskSet: string;
+  readonly store: Store;
+  readonly runtime: Runtime;
+  readonly runEpisode: EpisodeRunner;
+  readonly tasks: readonly Task[];
+  readonly policyFor: (task: Task) => Policy;
+  readonly episodesPerTask: number;
+  /** Each at most `episodesPerTask`. */
+  readonly k: readonly number[];
+  readonly seed: number;
+  readonly scheduler: Recipe["scheduler"];
+  readonly sandboxesCreated: () => number;
+  readonly dataFolder: string;
+  readonly onEvent: EventSink;
+  readonly drain: AbortSignal;
+  readonly abort: AbortSignal;
+}
+
+/** The run must have been created and acquired. Throws `run_halted` when the failure budget is spent. */
+export async function evaluate(parts: EvaluateParts): Promise<EvaluateSummary> {
+  const { store, runId, runtime, tasks, episodesPerTask, onEvent } = parts;
+  const startedAt = runtime.monotonic();
+  const board = progressBoard(runtime, onEvent, parts.sandboxesCreated);
+  const [section] = laySections([
+    {
+      name: "evaluate",
+      phase: "eval",
+      mode: "sampled",
+      split: "eval",
+      groupCount: tasks.length,
+      groupSize: episodesPerTask,
+    },
+  ]);
+  if (section === undefined) throw new Failure("config_invalid", "There is no task to evaluate.");
+  const taskAt = (index: number): Task => {
+    const task = tasks[index];
+    if (task === undefined) throw new Failure("unexpected", `Task ${index} is not in this evaluation.`);
+    return task;
+  };
+  onEvent({ kind: "run-started", runId, name: parts.name, folder: parts.dataFolder, isResumed: false });
+  board.enter(
+    "evaluate-before",
+    tasks.length * episodesPerTask,
+    `${tasks.length} tasks, ${episodesPerTask} episodes each`,
+  );
+  let state: "done" | "stopped" | "halted" = "done";
+  try {
+    await store.plan(
+      runId,
+      groupSource(parts.seed, (_section, index) => taskAt(index)).plan(section, 0, tasks.length, 0),
+    );
+    const end = await runReadyEpisodes({
+      runId,
+      store,
+      runtime,
+      runEpisode: parts.runEpisode,
+      limits: parts.scheduler,
+      budget: failureBudget(parts.scheduler),
+      resolve: (lease) => {
+        const task = taskAt(lease.groupNo - section.groupFirst);
+        return { task, policy: parts.policyFor(task), taskSet: parts.taskSet, recipeHash: parts.recipeHash };
+      },
+      onFinished: (_lease, record) => {
+        board.advance();
+        board.episodeEnded(record.document.tokens?.sampledCount ?? 0);
+        const { outcome, id } = record.document;
+        onEvent({
+          kind: "episode-finished",
+          episodeId: id,
+          outcome: `${outcome.kind}/${outcome.cause}`,
+          reward: outcome.kind === "graded" ? outcome.reward : null,
+        });
+      },
+      drain: parts.drain,
+      abort: parts.abort,
+    });
+    if (end === "drained") state = "stopped";
+  } catch (error) {
+    await store.updateRun(runId, { state: "halted", reason: error instanceof Error ? error.message : String(error) });
+    throw error;
+  } finally {
+    board.close();
+  }
+  const rows = await store.episodes(runId);
+  const summary = { ...summarizeRows(rows, parts), wallSeconds: (runtime.monotonic() - startedAt) / 1_000 };
+  await store.updateRun(runId, { state, summary: JSON.stringify(summary) });
+  onEvent({ kind: "run-ended", runId, state });
+  return summary;
+}
+
+/** Pure: the figures of an evaluation from its rows. Tasks with fewer graded episodes than k are left out of pass@k. */
+export function summarizeRows(
+  rows: readonly TrajectoryRow[],
+  parts: Pick<EvaluateParts, "runId" | "tasks" | "k" | "seed" | "dataFolder">,
+): Omit<EvaluateSummary, "wallSeconds"> {
+  const byKey = Map.groupBy(rows, (row) => row.taskKey);
+  const byTask = parts.tasks.map((task) => {
+    const graded = (byKey.get(task.key) ?? []).flatMap((row) => (row.reward === null ? [] : [row.reward]));
+    return {
+      key: task.key,
+      solved: graded.filter((reward) => isSolved(task, reward)).length,
+      graded: graded.length,
+      meanReward: graded.length === 0 ? null : graded.reduce((sum, reward) => sum + reward, 0) / graded.length,
+    };
+  });
+  const random = randomFrom(deriveSeed(parts.seed, "bootstrap"));
+  const passAtKs = parts.k.map((k) => {
+    const values = byTask.filter((task) => task.graded >= k).map((task) => passAtK(task.graded, task.solved, k));
+    const value = values.length === 0 ? 0 : values.reduce((sum, each) => sum + each, 0) / values.length;
+    return { k, value, ...bootstrapInterval(values, () => random.float()) };
+  });
+  return {
+    runId: parts.runId,
+    tasks: parts.tasks.length,
+    episodes: rows.length,
+    outcomes: countOutcomes(rows),
+    passAt1: passRate(
+      byTask.reduce((sum, task) => sum + task.solved, 0),
+      byTask.reduce((sum, task) => sum + task.graded, 0),
+    ),
+    passAtK: passAtKs,
+    byTask,
+    dataFolder: parts.dataFolder,
+  };
+}

@@ -1,0 +1,109 @@
+/** The reinforcement phase: gather a batch under the newest policy, take one step, publish the next version. */
+import { Failure } from "../core/errors.ts";
+import type { MetricPoint } from "../core/store.ts";
+import type { StepReport } from "../core/training.ts";
+import { type Collected, collectGroups, type FinishedMember, toBatch } from "../rollout/collector.ts";
+import type { Section } from "../rollout/source.ts";
+import { Stopped, type TrainContext } from "./train-context.ts";
+
+/** Takes the steps after `from`. Each is committed once, with the groups it consumed and the weights it made. */
+export async function reinforce(context: TrainContext, from: number): Promise<void> {
+  const { recipe, board, drain, abort } = context;
+  const { rl } = recipe;
+  board.enter("rl", rl.steps, `${rl.groupsPerBatch} groups of ${rl.groupSize} per step`);
+  board.advance(from);
+  const section = context.sections.find((candidate) => candidate.name === "rl");
+  for (let step = from + 1; step <= rl.steps && section !== undefined; step += 1) {
+    const isGathered = await context.gather(section, (step - 1) * rl.groupsPerBatch, step * rl.groupsPerBatch, step);
+    if (!isGathered) {
+      await saveAt(context, step - 1);
+      throw new Stopped(`stopped while gathering step ${step}`);
+    }
+    await takeStep(context, section, step);
+    board.advance();
+    const isStopping = drain.aborted || abort.aborted;
+    if (step % rl.checkpointEverySteps === 0 || step === rl.steps || isStopping) await saveAt(context, step);
+    if (isStopping && step < rl.steps) throw new Stopped(`stopped after step ${step}`);
+  }
+}
+
+async function saveAt(context: TrainContext, step: number): Promise<void> {
+  if (step === 0) return;
+  const name = `rl-${String(step).padStart(6, "0")}`;
+  if ((await context.checkpoints()).includes(name)) return;
+  await context.save(name, { phase: "rl", step }, step);
+}
+
+async function takeStep(context: TrainContext, section: Section, step: number): Promise<void> {
+  const { store, runId, weights, trainer, onEvent, board, recipe } = context;
+  const startedAt = context.runtime.monotonic();
+  const collected = collectGroups(
+    await finishedMembers(context, section, step),
+    recipe.rl.groupSize,
+    context.advantages,
+  );
+  refuseThinBatch(collected, recipe.rl.groupsPerBatch, step);
+  const batch = toBatch(collected, step, context.batchId);
+  const report: StepReport = batch.items.length === 0 ? { step, metrics: {} } : await trainer.policyStep(batch);
+  const snapshot = await weights.snapshot(step);
+  context.current = snapshot;
+  await store.commitStep({
+    runId,
+    step,
+    batchId: batch.id,
+    groupNos: collected.groupNos,
+    policyVersion: step,
+    weightsSha256: snapshot.sha256,
+  });
+  await store.updateRun(runId, { policyVersion: step });
+  const metrics: Record<string, number> = {
+    ...report.metrics,
+    reward: collected.reward,
+    frac_reward_zero_std: collected.groupsWithoutVariance / Math.max(1, collected.groups),
+    "rollout/effective_episodes": batch.items.filter((item) => item.advantage !== 0).length,
+    "rollout/groups_abandoned": collected.groupsAbandoned,
+    step_time: (context.runtime.monotonic() - startedAt) / 1_000,
+  };
+  await store.addPoints(
+    runId,
+    Object.entries(metrics).map(([id, value]): MetricPoint => ({ id, step, value })),
+  );
+  board.tokensTrained(metrics["num_tokens"] ?? 0);
+  board.setMetrics(metrics);
+  onEvent({ kind: "step-taken", phase: "rl", step, metrics });
+}
+
+/** An optimizer step never uses a batch with fewer than half its planned groups (`reward.md` §1). */
+function refuseThinBatch(collected: Collected, planned: number, step: number): void {
+  const usable = collected.groups - collected.groupsAbandoned;
+  if (usable >= Math.ceil(planned / 2)) return;
+  throw new Failure(
+    "run_halted",
+    `Step ${step} has only ${usable} of ${planned} planned groups with enough graded episodes; the run halted. ` +
+      "See why they failed: sandlot run show --failed",
+  );
+}
+
+async function finishedMembers(
+  context: TrainContext,
+  section: Section,
+  step: number,
+): Promise<readonly FinishedMember[]> {
+  const { store, runId, recipe } = context;
+  const groupFrom = section.groupFirst + (step - 1) * recipe.rl.groupsPerBatch;
+  const rows = await store.episodes(runId, { groupFrom, groupTo: groupFrom + recipe.rl.groupsPerBatch - 1 });
+  return Promise.all(
+    rows.map(async (row): Promise<FinishedMember> => {
+      const stored = row.reward === null ? null : await store.trajectory(runId, row.episodeNo);
+      return {
+        episodeId: `${runId}-${row.episodeNo}`,
+        groupId: `${runId}-g${row.groupNo}`,
+        groupNo: row.groupNo,
+        member: row.member,
+        reward: row.reward,
+        policyVersion: row.policyVersionFirst,
+        segment: stored === null ? null : await stored.segment(),
+      };
+    }),
+  );
+}

@@ -1,0 +1,48 @@
+/** What a training run ends with: every number read back from the store, so that none can differ from the record. */
+import type { OutcomeClass } from "../core/outcome.ts";
+import type { TrajectoryRow } from "../core/store.ts";
+import { heldOutRates } from "./held-out.ts";
+import type { TrainSummary } from "./report.ts";
+import type { TrainContext } from "./train-context.ts";
+
+export async function summarize(
+  context: TrainContext,
+  end: Pick<TrainSummary, "state" | "reason" | "wallSeconds">,
+): Promise<TrainSummary> {
+  const { store, runId, recipe, board } = context;
+  const rows = await store.episodes(runId);
+  const points = await store.points(runId, ["reward", "rollout/effective_episodes"]);
+  const steps = await store.steps(runId);
+  const usage = await store.usage();
+  const secondsByPhase = board.seconds();
+  const effective = points
+    .filter((point) => point.id === "rollout/effective_episodes")
+    .reduce((sum, point) => sum + point.value, 0);
+  const coreHours = ((secondsByPhase["rl"] ?? 0) * context.cores) / 3_600;
+  return {
+    runId,
+    name: recipe.name,
+    ...end,
+    heldOut: await heldOutRates(context),
+    episodes: rows.length,
+    outcomes: countOutcomes(rows),
+    verdictsReused: rows.filter((row) => row.isVerdictReused).length,
+    sandboxesCreated: context.sandboxesCreated(),
+    stepCount: steps.length,
+    secondsByPhase,
+    secondsByEpisodePhase: context.episodeSeconds,
+    effectiveEpisodesPerCoreHour: coreHours === 0 || context.isResumed ? null : effective / coreHours,
+    dataFolder: context.dataFolder,
+    diskBytes: usage.databaseBytes + usage.objectBytes,
+    rewardByStep: points.filter((point) => point.id === "reward").map((point) => point.value),
+  };
+}
+
+export function countOutcomes(rows: readonly TrajectoryRow[]): Partial<Record<OutcomeClass, number>> {
+  const counts: Partial<Record<OutcomeClass, number>> = {};
+  for (const row of rows) {
+    const key = `${row.outcome}/${row.cause}` as OutcomeClass;
+    counts[key] = (counts[key] ?? 0) + 1;
+  }
+  return counts;
+}
