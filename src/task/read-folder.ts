@@ -1,0 +1,303 @@
+/**
+ * Reads a task folder into a Task, or says exactly what is wrong with it: file, line, field, value and remedy. What
+ * this platform cannot serve is refused, never ignored; what belongs to other readers is kept and reported.
+ */
+import { basename, resolve } from "node:path";
+import { nearestName, tomlLine } from "../core/naming.ts";
+import type { ArtifactContract, ArtifactRule, GeneratorReference, Task, TaskLimits, Tier } from "../core/task.ts";
+import { type FolderFile, readFolderFiles, textOf } from "./folder-files.ts";
+import { taskHashes } from "./hash.ts";
+import { problemText, taskInvalid } from "./problem.ts";
+import { cleanPath, readEnvironment } from "./task-environment.ts";
+import { resourcesOf, settleSpellings } from "./task-resources.ts";
+import type { TaskToml } from "./task-schema.ts";
+import { readScripts } from "./task-scripts.ts";
+import { MANIFEST_FILE, readTests } from "./task-tests.ts";
+import { fieldName, parseTaskToml, type TomlDocument } from "./task-toml.ts";
+import { refuseUnserved } from "./unserved.ts";
+
+export interface ReadTask {
+  readonly task: Task;
+  /** Sentences for a person; nothing in them stops the task from being used. */
+  readonly warnings: readonly string[];
+}
+
+const TASK_FILE = "task.toml";
+const INSTRUCTION_FILE = "instruction.md";
+const INSTRUCTION_BYTES_MAX = 65_536;
+const KEY = /^[a-z0-9]+(?:[-.][a-z0-9]+)*\/[a-z0-9]+(?:-[a-z0-9]+)*$/;
+const PARTS = ["environment", "visible", "tests", "verifier", "solution", "wrong"];
+
+/** The task of a folder. Throws `task_invalid` with one sentence: file, line, field, value, remedy. */
+export async function readTaskFolder(folder: string): Promise<Task> {
+  return (await readTask(folder)).task;
+}
+
+/** The same with what was noticed and did not stop it, such as unknown keys of other readers. Throws `task_invalid`. */
+export async function readTask(folder: string): Promise<ReadTask> {
+  const name = folder.length > 1 ? folder.replace(/\/+$/, "") : folder;
+  const files = await readFolderFiles(name);
+  const document = settleSpellings(
+    parseTaskToml(requiredText(name, files, TASK_FILE, "add it"), `${name}/${TASK_FILE}`),
+  );
+  refuseUnserved(document);
+  return assemble(name, files, document);
+}
+
+function assemble(folder: string, files: readonly FolderFile[], document: TomlDocument<TaskToml>): ReadTask {
+  const { value } = document;
+  const tiers = tiersOf(document);
+  const environment = readEnvironment(folder, files);
+  const manifestFile = manifestPath(document);
+  const tests = readTests(folder, files, tiers, manifestFile);
+  const scripts = readScripts(
+    folder,
+    files,
+    tiers.map(({ name }) => name),
+  );
+  const seed = value.sandlot?.grading_seed ?? "fresh";
+  const agentSide = {
+    image: environment.image,
+    workdir: workdirOf(document),
+    agentUser: agentUserOf(document),
+    envVars: value.environment?.env ?? {},
+    network: { mode: "off" } as const,
+    resources: resourcesOf(value),
+    isDeadlineShown: value.sandlot?.deadline_shown ?? true,
+  };
+  const limits = limitsOf(value);
+  const contract = contractOf(document);
+  const threshold = value.sandlot?.threshold ?? 1;
+  const { gradeMs, episodeMs: _episodeMs, ...agentLimits } = limits;
+  const hashes = taskHashes(
+    files,
+    { ...agentSide, limits: agentLimits },
+    { contract, threshold, gradingSeed: String(seed), gradeMs, tiers, manifest: tests.manifest },
+  );
+  const task: Task = {
+    key: keyOf(folder, document),
+    ...hashes,
+    family: value.sandlot?.family ?? "other",
+    description: value.task?.description ?? "",
+    instruction: instructionOf(folder, files),
+    ...agentSide,
+    limits,
+    files: environment.files,
+    setup: environment.setup,
+    contract,
+    verifier: { kind: "tests", runner: "unittest", tiers, ...tests },
+    threshold,
+    gradingSeed: seed === "fresh" ? "fresh" : BigInt(seed),
+    ...scripts,
+    generator: generatorOf(value),
+    folder,
+  };
+  return { task, warnings: [...document.warnings, ...environment.warnings, ...strayFiles(folder, files)] };
+}
+
+function requiredText(folder: string, files: readonly FolderFile[], path: string, remedy: string): string {
+  const file = files.find((candidate) => candidate.path === path);
+  if (file) return textOf(folder, file);
+  const nearest = nearestName(
+    path,
+    files.map((candidate) => candidate.path).filter((candidate) => !candidate.includes("/")),
+  );
+  throw taskInvalid({
+    file: `${folder}/${path}`,
+    message: "is missing",
+    remedy: nearest === null ? remedy : `${remedy}, or rename ${nearest}`,
+  });
+}
+
+function instructionOf(folder: string, files: readonly FolderFile[]): string {
+  const text = requiredText(folder, files, INSTRUCTION_FILE, "write what the agent is told");
+  if (text.trim() === "" || text.length > INSTRUCTION_BYTES_MAX) {
+    throw taskInvalid({
+      file: `${folder}/${INSTRUCTION_FILE}`,
+      field: "length",
+      value: text.length,
+      message: text.trim() === "" ? "is empty" : `is over ${INSTRUCTION_BYTES_MAX} characters`,
+      remedy: "write the end state that the tests look for, in at most a few pages",
+    });
+  }
+  return text;
+}
+
+/** A problem of one field of task.toml, with its line. */
+function wrong(
+  { file, text }: TomlDocument<TaskToml>,
+  path: readonly (string | number)[],
+  problem: { readonly value: unknown; readonly message: string; readonly remedy: string },
+) {
+  return taskInvalid({ file, line: tomlLine(text, path), field: fieldName(path), ...problem });
+}
+
+function keyOf(folder: string, document: TomlDocument<TaskToml>): string {
+  const declared = document.value.task?.name;
+  const key = declared ?? `local/${basename(resolve(folder))}`;
+  if (KEY.test(key) && key.length <= 128) return key;
+  const plain = key
+    .toLowerCase()
+    .replace(/[^a-z0-9/]+/g, "-")
+    .replace(/^-+|-+$/g, "");
+  throw wrong(document, ["task", "name"], {
+    value: key,
+    message: "is not an id of the form org/name in kebab-case",
+    remedy: `write one such as "${KEY.test(plain) ? plain : KEY.test(`local/${plain}`) ? `local/${plain}` : "sandlot/my-task"}"`,
+  });
+}
+
+function workdirOf(document: TomlDocument<TaskToml>): string {
+  const value = document.value.environment?.workdir ?? "/app";
+  const path = cleanPath(value);
+  if (path !== null && path !== "/") return path;
+  throw wrong(document, ["environment", "workdir"], {
+    value,
+    message: "is not an absolute folder of the sandbox",
+    remedy: 'write one without .. and other than /, such as "/app"',
+  });
+}
+
+function agentUserOf(document: TomlDocument<TaskToml>): string {
+  const user = document.value.agent?.user ?? "agent";
+  const isRootAccepted = document.value.sandlot?.risk?.includes("root-agent") ?? false;
+  if (user === "agent" || (user === "root" && isRootAccepted)) return user;
+  throw wrong(document, ["agent", "user"], {
+    value: user,
+    message: user === "root" ? "needs the risk to be accepted" : "is not a user of the sandbox",
+    remedy: user === "root" ? 'add risk = ["root-agent"] under [sandlot], or write "agent"' : 'write "agent"',
+  });
+}
+
+function manifestPath(document: TomlDocument<TaskToml>): string {
+  const value = document.value.sandlot?.tests?.manifest ?? MANIFEST_FILE;
+  if (value === MANIFEST_FILE) return value;
+  throw wrong(document, ["sandlot", "tests", "manifest"], {
+    value,
+    message: "is not where the manifest is looked for",
+    remedy: `write "${MANIFEST_FILE}" or leave it out`,
+  });
+}
+
+function limitsOf({ agent, verifier, sandlot }: TaskToml): TaskLimits {
+  const agentMs = Math.round((agent?.timeout_sec ?? 900) * 1_000);
+  const gradeMs = Math.round((verifier?.timeout_sec ?? 600) * 1_000);
+  return {
+    turnsMax: sandlot?.limits?.turns ?? 50,
+    tokensMax: sandlot?.limits?.tokens ?? 128_000,
+    agentMs,
+    commandMs: Math.min(agentMs, Math.round((sandlot?.limits?.command_sec ?? 120) * 1_000)),
+    gradeMs,
+    episodeMs: Math.round((sandlot?.limits?.episode_sec ?? (agentMs + gradeMs) / 1_000 + 300) * 1_000),
+    outputBytesPerTurn: sandlot?.limits?.output_bytes_per_turn ?? 65_536,
+  };
+}
+
+function tiersOf(document: TomlDocument<TaskToml>): readonly Tier[] {
+  const declared = document.value.sandlot?.tiers ?? [{ name: "unit" as const }];
+  const at = (index: number, key: string) => ["sandlot", "tiers", index, key];
+  const names = declared.map(({ name }) => name);
+  for (const [index, tier] of declared.entries()) {
+    if (names.indexOf(tier.name) !== index) {
+      throw wrong(document, at(index, "name"), {
+        value: tier.name,
+        message: "stands twice",
+        remedy: "merge the two tiers",
+      });
+    }
+    const missing = tier.requires?.find((name) => !names.slice(0, index).some((earlier) => earlier === name));
+    if (missing !== undefined) {
+      const nearest = nearestName(missing, names.slice(0, index));
+      throw wrong(document, at(index, "requires"), {
+        value: missing,
+        message: "is not a tier declared before this one",
+        remedy: nearest === null ? "declare that tier first, or leave it out" : `write "${nearest}"`,
+      });
+    }
+  }
+  const tiers = declared.map((tier): Tier => {
+    // Without milestones the reward is the tier total, so a veto and a gate are the same rule.
+    const gate = tier.gate === true || tier.veto === true;
+    const visibility = tier.visibility ?? "hidden";
+    const weight = visibility === "visible" ? 0 : (tier.weight ?? 1);
+    return { name: tier.name, weight, gate, threshold: tier.threshold ?? 1, requires: tier.requires ?? [], visibility };
+  });
+  if (tiers.some(({ weight }) => weight > 0)) return tiers;
+  throw wrong(document, ["sandlot", "tiers"], {
+    value: names,
+    message: "gives weight to no hidden tier, so that nothing could be earned",
+    remedy: "give at least one hidden tier a weight above 0",
+  });
+}
+
+function contractOf(document: TomlDocument<TaskToml>): ArtifactContract {
+  const { artifacts = [], sandlot } = document.value;
+  const rules: ArtifactRule[] = artifacts.map((entry, index) => {
+    const source = typeof entry === "string" ? entry : entry.source;
+    if (typeof entry !== "string" && entry.destination !== undefined && entry.destination !== source) {
+      throw wrong(document, ["artifacts", index, "destination"], {
+        value: entry.destination,
+        message: "asks for another path at grading, which is not served",
+        remedy: "leave destination out; the tests find the file under /artifacts at its own path",
+      });
+    }
+    return { path: rulePath(document, ["artifacts", index], source), required: false };
+  });
+  for (const [index, entry] of (sandlot?.contract?.files ?? []).entries()) {
+    const rule = typeof entry === "string" ? { path: entry } : entry;
+    const path = rulePath(document, ["sandlot", "contract", "files", index], rule.path);
+    rules.push({ path, required: ("required" in rule ? rule.required : undefined) ?? true });
+  }
+  const twice = rules.find(({ path }, index) => rules.findIndex((rule) => rule.path === path) !== index);
+  if (twice) {
+    throw wrong(document, artifacts.length > 0 ? ["artifacts"] : ["sandlot", "contract", "files"], {
+      value: twice.path,
+      message: "is declared twice",
+      remedy: "name each path once",
+    });
+  }
+  const state = sandlot?.contract?.state ?? (rules.length > 0 ? "declared" : "workdir");
+  if (state === "declared" && rules.length === 0) {
+    throw wrong(document, ["sandlot", "contract", "state"], {
+      value: state,
+      message: "needs files to collect",
+      remedy: 'add artifacts = ["/app/result.txt"] at the top, or write "workdir"',
+    });
+  }
+  return {
+    state: state === "workdir" ? "workdir" : "declared",
+    files: rules,
+    bytesMax: sandlot?.contract?.bytes_max ?? 64 * 2 ** 20,
+    entriesMax: sandlot?.contract?.entries_max ?? 10_000,
+  };
+}
+
+function rulePath(document: TomlDocument<TaskToml>, at: readonly (string | number)[], value: string): string {
+  const path = cleanPath(value);
+  if (path !== null && path !== "/") return path;
+  throw wrong(document, at, {
+    value,
+    message: "is not an absolute path of one file or folder",
+    remedy: "write one without .. and *, such as /app/report.csv",
+  });
+}
+
+function generatorOf({ sandlot }: TaskToml): GeneratorReference | null {
+  const origin = sandlot?.generator;
+  if (!origin) return null;
+  return { name: origin.module, version: origin.version, seed: String(origin.seed), dials: origin.dials ?? {} };
+}
+
+/** Top-level entries that no part of the format reads. */
+function strayFiles(folder: string, files: readonly FolderFile[]): readonly string[] {
+  const known = new Set([TASK_FILE, INSTRUCTION_FILE, "README.md", "LICENSE", ...PARTS]);
+  const strays = new Set(files.map(({ path }) => path.split("/")[0] ?? "").filter((entry) => !known.has(entry)));
+  return [...strays].map((entry) => {
+    const nearest = nearestName(entry, [...known]);
+    return problemText({
+      file: `${folder}/${entry}`,
+      message: "belongs to no part of a task",
+      remedy: nearest === null ? "remove it" : `rename it to ${nearest} if that was meant, or remove it`,
+    });
+  });
+}

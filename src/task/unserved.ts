@@ -1,0 +1,246 @@
+/**
+ * What a task may ask for and this platform cannot give yet. Each is refused by name: a limit or a tool that is
+ * accepted and then ignored would be graded wrongly and nobody would know.
+ */
+import { tomlLine } from "../core/naming.ts";
+import { taskInvalid } from "./problem.ts";
+import type { TaskToml } from "./task-schema.ts";
+import { fieldName, type TomlDocument } from "./task-toml.ts";
+
+type Path = readonly (string | number)[];
+
+interface Refusal {
+  readonly path: Path;
+  readonly value: unknown;
+  readonly message: string;
+  readonly remedy: string;
+}
+
+/** Throws `task_invalid` for the first field that asks for what is not served. */
+export function refuseUnserved({ file, text, value }: TomlDocument<TaskToml>): void {
+  const refusals = [...environmentRefusals(value), ...gradingRefusals(value), ...sandlotRefusals(value)];
+  const first = refusals.find((refusal) => isAsked(refusal.value));
+  if (!first) return;
+  throw taskInvalid({
+    file,
+    line: tomlLine(text, first.path),
+    field: fieldName(first.path),
+    value: first.value,
+    message: first.message,
+    remedy: first.remedy,
+  });
+}
+
+/** Absent, empty and zero ask for nothing. */
+function isAsked(value: unknown): boolean {
+  if (value === undefined || value === null || value === false || value === 0 || value === "") return false;
+  if (Array.isArray(value)) return value.length > 0;
+  return typeof value !== "object" || Object.keys(value).length > 0;
+}
+
+const LEAVE_OUT = "leave it out, or wait for a version that serves it";
+
+function network(path: Path, mode: string | undefined, hosts: readonly string[] | undefined): readonly Refusal[] {
+  const remedy = 'write "no-network" or leave it out, and put what is needed into environment/';
+  return [
+    {
+      path: [...path, "network_mode"],
+      value: mode === "no-network" ? undefined : mode,
+      message: "is not served, because sandboxes have no network here",
+      remedy,
+    },
+    {
+      path: [...path, "allowed_hosts"],
+      value: hosts,
+      message: "is not served, because sandboxes have no network here",
+      remedy,
+    },
+  ];
+}
+
+function environmentRefusals({ environment, agent }: TaskToml): readonly Refusal[] {
+  const at = (key: string, value: unknown, message: string, remedy = LEAVE_OUT): Refusal => ({
+    path: ["environment", key],
+    value,
+    message,
+    remedy,
+  });
+  const hostVariable = Object.entries(environment?.env ?? {}).find(([, value]) => value.includes("${"));
+  return [
+    at(
+      "docker_image",
+      environment?.docker_image,
+      "needs a container engine, which is not served",
+      'write environment/image.toml with base = "host"',
+    ),
+    at("os", environment?.os === "linux" ? undefined : environment?.os, "is not served", 'write "linux"'),
+    at("gpus", environment?.gpus, "asks for accelerators, which no provider here has", "write 0 or leave it out"),
+    at("gpu_types", environment?.gpu_types, "asks for accelerators, which no provider here has"),
+    at("tpu", environment?.tpu, "asks for accelerators, which no provider here has"),
+    at("mcp_servers", environment?.mcp_servers, "is not served; the tools are shell and submit"),
+    at("skills_dir", environment?.skills_dir, "is not served"),
+    at(
+      "healthcheck",
+      environment?.healthcheck,
+      "is not served",
+      "wait for readiness at the end of environment/setup.sh",
+    ),
+    at(
+      "allow_internet",
+      environment?.allow_internet,
+      "is not served, because sandboxes have no network here",
+      "write false",
+    ),
+    ...network(["environment"], environment?.network_mode, environment?.allowed_hosts),
+    ...network(["agent"], agent?.network_mode, agent?.allowed_hosts),
+    {
+      path: ["environment", "env", hostVariable?.[0] ?? ""],
+      value: hostVariable?.[1],
+      message: "reads a variable of the host, which no sandbox may see",
+      remedy: "write the value itself",
+    },
+  ];
+}
+
+function gradingRefusals({ verifier, solution, steps }: TaskToml): readonly Refusal[] {
+  return [
+    {
+      path: ["steps"],
+      value: steps,
+      message: "asks for a task of several parts, which is not served",
+      remedy: "make each part a task of its own",
+    },
+    {
+      path: ["verifier", "env"],
+      value: verifier?.env,
+      message: "is not served",
+      remedy: "write the values into the test files",
+    },
+    {
+      path: ["verifier", "collect"],
+      value: verifier?.collect,
+      message: "is not served",
+      remedy: "let the agent leave its result in files, and name them in artifacts",
+    },
+    {
+      path: ["verifier", "environment"],
+      value: verifier?.environment,
+      message: "is not served; the verifier sandbox has the image and resources of the task",
+      remedy: LEAVE_OUT,
+    },
+    {
+      path: ["verifier", "user"],
+      value: verifier?.user === "verifier" ? undefined : verifier?.user,
+      message: "is not served, because the runner has a user of its own",
+      remedy: 'write "verifier" or leave it out',
+    },
+    ...network(["verifier"], verifier?.network_mode, verifier?.allowed_hosts),
+    {
+      path: ["solution", "env"],
+      value: solution?.env,
+      message: "is not served",
+      remedy: "set the variables in solution/solve.sh",
+    },
+  ];
+}
+
+function sandlotRefusals({ sandlot }: TaskToml): readonly Refusal[] {
+  const risk = sandlot?.risk?.find((name) => name !== "root-agent");
+  return [
+    atSandlot(
+      ["risk"],
+      risk,
+      "names a weakness that no grading here has",
+      'leave it out; only "root-agent" can be accepted',
+    ),
+    atSandlot(
+      ["limits", "idle_sec"],
+      sandlot?.limits?.idle_sec,
+      "is not served",
+      "write limits.command_sec, the time of one command",
+    ),
+    atSandlot(["resources", "open_files"], sandlot?.resources?.open_files, "is not enforced by any provider here"),
+    atSandlot(["network"], sandlot?.network, "is not served, because sandboxes have no network here"),
+    atSandlot(
+      ["services"],
+      sandlot?.services,
+      "is not served",
+      "start the service in environment/setup.sh or let the agent start it",
+    ),
+    atSandlot(
+      ["tools"],
+      sandlot?.tools,
+      "is not served; the tools are shell and submit",
+      "put a program into environment/ instead",
+    ),
+    atSandlot(["milestones"], sandlot?.milestones, "is not served", "give partial credit by tiers instead"),
+    atSandlot(["judge"], sandlot?.judge, "is not served; code decides", "write tests instead"),
+    atSandlot(
+      ["contract", "state"],
+      sandlot?.contract?.state === "layer" ? "layer" : undefined,
+      "is not served",
+      'write "workdir" or "declared"',
+    ),
+    ...contractRefusals(sandlot),
+    ...tierRefusals(sandlot),
+  ];
+}
+
+function contractRefusals(sandlot: TaskToml["sandlot"]): readonly Refusal[] {
+  return (sandlot?.contract?.files ?? []).flatMap((rule, index): readonly Refusal[] => {
+    if (typeof rule === "string") return [];
+    const kind = rule.kind === "file" || rule.kind === "tree" ? undefined : rule.kind;
+    return [
+      atSandlot(
+        ["contract", "files", index, "kind"],
+        kind,
+        "is not parsed at collection",
+        'write "file" or "tree", and parse it in the tests',
+      ),
+      atSandlot(
+        ["contract", "files", index, "bytes_max"],
+        rule.bytes_max,
+        "is not served for one file",
+        "write contract.bytes_max",
+      ),
+      atSandlot(
+        ["contract", "files", index, "entries_max"],
+        rule.entries_max,
+        "is not served for one file",
+        "write contract.entries_max",
+      ),
+      atSandlot(["contract", "files", index, "schema"], rule.schema, "is not served", "check the form in the tests"),
+    ];
+  });
+}
+
+function tierRefusals(sandlot: TaskToml["sandlot"]): readonly Refusal[] {
+  return (sandlot?.tiers ?? []).flatMap((tier, index): readonly Refusal[] => [
+    atSandlot(
+      ["tiers", index, "name"],
+      tier.name === "performance" ? tier.name : undefined,
+      "is not served",
+      "use build, unit, integration or boundary",
+    ),
+    atSandlot(
+      ["tiers", index, "runner"],
+      tier.runner === "unittest" ? undefined : tier.runner,
+      "is not served",
+      'write "unittest"',
+    ),
+    atSandlot(
+      ["tiers", index, "path"],
+      tier.path === `tests/${tier.name}` ? undefined : tier.path,
+      "is not where the tier's tests are looked for",
+      `put them into tests/${tier.name}/`,
+    ),
+    atSandlot(["tiers", index, "repeats"], tier.repeats === 1 ? undefined : tier.repeats, "is not served", "write 1"),
+    atSandlot(["tiers", index, "baseline"], tier.baseline, "belongs to performance tiers, which are not served"),
+    atSandlot(["tiers", index, "target"], tier.target, "belongs to performance tiers, which are not served"),
+    atSandlot(["tiers", index, "noise"], tier.noise, "belongs to performance tiers, which are not served"),
+  ]);
+}
+
+function atSandlot(keys: Path, value: unknown, message: string, remedy = LEAVE_OUT): Refusal {
+  return { path: ["sandlot", ...keys], value, message, remedy };
+}
