@@ -2,7 +2,7 @@
  * Turns finished groups into a batch. Only graded members count: a failed or cancelled one changes neither the
  * baseline nor the batch. Groups without a gradient are counted and left out.
  */
-import type { AdvantageEstimator, Batch, BatchItem } from "../core/training.ts";
+import type { AdvantageEstimator, BatchItem } from "../core/training.ts";
 import type { TokenSegment } from "../core/trajectory.ts";
 
 /** One member of a group that has ended, as the collector needs it. */
@@ -86,12 +86,4 @@ function toItem(member: TrainableMember, advantage: number): BatchItem {
     policyVersion: member.policyVersion,
     sequence: { tokens: ids, mask, logprobs, temperature },
   };
-}
-
-export function toBatch(
-  collected: Collected,
-  step: number,
-  batchId: (items: readonly BatchItem[], step: number) => string,
-): Batch {
-  return { id: batchId(collected.items, step), step, items: collected.items };
 }

@@ -58,6 +58,10 @@ const rl = z.strictObject({
   aggregation: z
     .enum(["token-mean", "seq-mean-token-mean", "seq-mean-token-sum", "seq-mean-token-sum-norm", "sum"])
     .default("token-mean"),
+  /** Strength of the KL term in the loss (k2); 0 leaves it out. KL is reported all the same. */
+  klBeta: z.number().min(0).default(0),
+  /** Most sequences of a batch whose KL to the supervised start is measured. */
+  klSequencesMax: count(0, 1_000_000).default(64),
   gradientClip: z.number().min(0).default(1),
   /** A step is refused when sampled and recomputed log-probabilities differ by more than this, nats. */
   mismatchMax: positive.default(1e-4),

@@ -2,7 +2,7 @@
 import { Failure } from "../core/errors.ts";
 import type { MetricPoint } from "../core/store.ts";
 import type { StepReport } from "../core/training.ts";
-import { type Collected, collectGroups, type FinishedMember, toBatch } from "../rollout/collector.ts";
+import { type Collected, collectGroups, type FinishedMember } from "../rollout/collector.ts";
 import type { Section } from "../rollout/source.ts";
 import { Stopped, type TrainContext } from "./train-context.ts";
 
@@ -43,7 +43,7 @@ async function takeStep(context: TrainContext, section: Section, step: number): 
     context.advantages,
   );
   refuseThinBatch(collected, recipe.rl.groupsPerBatch, step);
-  const batch = toBatch(collected, step, context.batchId);
+  const batch = context.createBatch(step, collected.items);
   const report: StepReport = batch.items.length === 0 ? { step, metrics: {} } : await trainer.policyStep(batch);
   const snapshot = await weights.snapshot(step);
   context.current = snapshot;

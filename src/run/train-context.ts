@@ -7,7 +7,7 @@ import type { PolicySnapshot, PolicyTrainer, TrainSequence } from "../core/polic
 import type { Runtime } from "../core/runtime.ts";
 import type { Store } from "../core/store.ts";
 import type { Task } from "../core/task.ts";
-import type { AdvantageEstimator, BatchItem, Trainer } from "../core/training.ts";
+import type { AdvantageEstimator, Batch, BatchItem, Trainer } from "../core/training.ts";
 import { failureBudget } from "../rollout/failure-budget.ts";
 import { runReadyEpisodes, type SchedulerEnd } from "../rollout/scheduler.ts";
 import { groupSource, type SamplingMode, type Section } from "../rollout/source.ts";
@@ -37,7 +37,8 @@ export interface TrainParts {
   /** Demonstrations as trainable sequences, in a fixed order. */
   readonly demonstrations: () => readonly TrainSequence[];
   readonly advantages: AdvantageEstimator;
-  readonly batchId: (items: readonly BatchItem[], step: number) => string;
+  /** Orders and names a batch by its content. */
+  readonly createBatch: (step: number, items: readonly BatchItem[]) => Batch;
   readonly sandboxesCreated: () => number;
   /** Processor cores the run may use, for figures per core-hour. */
   readonly cores: number;

@@ -1,0 +1,155 @@
+/** Starts evaluations: finds the tasks of a target, picks the policy it names, and runs `run/evaluate.ts` over them. */
+import { createHash } from "node:crypto";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import type { AppOptions } from "./app-options.ts";
+import { openMachinery, runtime } from "./app-parts.ts";
+import { openTrainedPolicy } from "./app-train.ts";
+import { Failure } from "./core/errors.ts";
+import { canonicalJson } from "./core/json.ts";
+import type { Policy } from "./core/policy.ts";
+import { deriveSeed } from "./core/random.ts";
+import type { Store } from "./core/store.ts";
+import type { Task } from "./core/task.ts";
+import { nopPolicy } from "./policy/nop.ts";
+import { openaiPolicy } from "./policy/openai.ts";
+import { scriptPolicy } from "./policy/oracle.ts";
+import { evaluate } from "./run/evaluate.ts";
+import { recipeSchema } from "./run/recipe.ts";
+import type { EvaluateSummary } from "./run/report.ts";
+import { openStore } from "./store/open-store.ts";
+import { loadGenerator } from "./task/generator.ts";
+import { readTaskFolder } from "./task/read-folder.ts";
+import { findTasks } from "./task/task-set.ts";
+
+export interface EvaluateOptions {
+  /** `oracle`, `nop`, `openai:MODEL`, or the id of a training run, whose newest checkpoint then acts. */
+  readonly policy: string;
+  /** Address of an OpenAI-compatible endpoint; null takes the client's own default. */
+  readonly baseUrl: string | null;
+  /** Name of the environment variable that holds the endpoint's key. */
+  readonly keyVariable: string | null;
+  readonly episodesPerTask: number;
+  readonly k: readonly number[];
+  /** Of a generator; null means its first held-out one. */
+  readonly split: string | null;
+  /** Most tasks taken of a generator. */
+  readonly tasksMax: number;
+  readonly concurrency: number;
+  readonly seed: number;
+  readonly temperature: number;
+}
+
+/** Throws `config_invalid` or `not_found` before anything is started. */
+export async function evaluateTarget(
+  target: string,
+  options: EvaluateOptions,
+  app: AppOptions,
+): Promise<EvaluateSummary> {
+  const kTooLarge = options.k.find((k) => k > options.episodesPerTask);
+  if (kTooLarge !== undefined) {
+    throw new Failure(
+      "config_invalid",
+      `pass@${kTooLarge} needs at least ${kTooLarge} episodes a task, not ${options.episodesPerTask}; add --episodes ${kTooLarge}.`,
+    );
+  }
+  const { tasks, taskSet } = await tasksOf(target, options);
+  const store = await openStore({ folder: app.dataFolder, runtime, mode: "owner" });
+  const defaults = recipeSchema.parse({});
+  const machinery = openMachinery({ ...defaults.sandbox, lentMax: options.concurrency }, availableParallelism(), store);
+  const runId = runtime.id();
+  let chosen: ChosenPolicy | null = null;
+  try {
+    chosen = await policyOf(options, store, app.dataFolder);
+    const config = canonicalJson({ target: taskSet, ...options });
+    const recipeHash = createHash("sha256").update(config).digest("hex");
+    const name = `evaluate-${taskSet}`;
+    await store.createRun({
+      runId,
+      kind: "evaluate",
+      state: "active",
+      name,
+      createdAt: runtime.now(),
+      recipeHash,
+      config,
+    });
+    await store.acquireRun(runId);
+    return await evaluate({
+      runId,
+      name,
+      recipeHash,
+      taskSet,
+      store,
+      runtime,
+      runEpisode: machinery.runEpisode,
+      tasks,
+      policyFor: chosen.policyFor,
+      episodesPerTask: options.episodesPerTask,
+      k: options.k,
+      seed: options.seed,
+      scheduler: { ...defaults.scheduler, episodesMax: options.concurrency },
+      sandboxesCreated: () => machinery.pool.stats().created,
+      ...app,
+    });
+  } finally {
+    await machinery.close();
+    await chosen?.close();
+    await store.close();
+  }
+}
+
+interface ChosenPolicy {
+  readonly policyFor: (task: Task) => Policy;
+  close(): Promise<void>;
+}
+
+async function policyOf(options: EvaluateOptions, store: Store, dataFolder: string): Promise<ChosenPolicy> {
+  const nothingToClose = async (): Promise<void> => undefined;
+  if (options.policy === "oracle") return { policyFor: (task) => scriptPolicy(task.oracle), close: nothingToClose };
+  if (options.policy === "nop") return { policyFor: () => nopPolicy(), close: nothingToClose };
+  if (options.policy.startsWith("openai:")) {
+    const policy = openaiPolicy({
+      model: options.policy.slice("openai:".length),
+      baseUrl: options.baseUrl,
+      keyVariable: options.keyVariable,
+      temperature: options.temperature,
+      runtime,
+    });
+    return { policyFor: () => policy, close: nothingToClose };
+  }
+  const run = await store.run(options.policy);
+  if (run === null) {
+    throw new Failure(
+      "config_invalid",
+      `--policy ${options.policy} is neither oracle, nop, openai:MODEL nor a run of this data folder. List runs: sandlot run list`,
+    );
+  }
+  const trained = await openTrainedPolicy(run, dataFolder, options.temperature);
+  return { policyFor: () => trained.policy, close: trained.close };
+}
+
+/** A task folder, a generator folder, or a folder of task folders. */
+async function tasksOf(
+  target: string,
+  options: EvaluateOptions,
+): Promise<{ readonly tasks: readonly Task[]; readonly taskSet: string }> {
+  const found = await findTasks(target);
+  const generators = found.filter((entry) => entry.kind === "generator");
+  const folders = found.filter((entry) => entry.kind === "folder");
+  if (folders.length > 0) {
+    const tasks = await Promise.all(folders.map((entry) => readTaskFolder(entry.folder)));
+    return { tasks, taskSet: `${tasks.length}-folders` };
+  }
+  const [first] = generators;
+  if (first === undefined) {
+    throw new Failure(
+      "task_not_found",
+      `There is no task.toml and no generator.ts in ${target}. Try tasks/ or tasks/generator/first-light.`,
+    );
+  }
+  const generator = await loadGenerator(first.folder);
+  const split = options.split ?? generator.splits.find((name) => name !== "train") ?? generator.splits[0] ?? "train";
+  const seed = deriveSeed(options.seed, "tasks");
+  const tasks = Array.from({ length: options.tasksMax }, (_, index) => generator.generate({ split, index, seed }));
+  return { tasks, taskSet: join(`${generator.name}@${generator.version}`, split) };
+}

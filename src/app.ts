@@ -1,0 +1,70 @@
+/**
+ * The application: what each command does, over the adapters that `app-parts.ts` wires. Commands only parse, call one
+ * of these, and print.
+ */
+import { join, resolve } from "node:path";
+import { buildNative, type NativeBuild } from "../native/build.ts";
+import { checkAll } from "./app-check.ts";
+import { evaluateTarget } from "./app-evaluate.ts";
+import { packageFolder, runtime } from "./app-parts.ts";
+import { resumeTraining, startTraining } from "./app-train.ts";
+import type { ProbeReport } from "./core/sandbox.ts";
+import type { Store } from "./core/store.ts";
+import type { Task } from "./core/task.ts";
+import { namespaceProvider } from "./sandbox/provider-namespace.ts";
+import { openStore } from "./store/open-store.ts";
+import { readTaskFolder } from "./task/read-folder.ts";
+import { findTasks } from "./task/task-set.ts";
+
+export type { EvaluateOptions } from "./app-evaluate.ts";
+export type { AppOptions } from "./app-options.ts";
+
+export const train = startTraining;
+export const resume = resumeTraining;
+export const evaluate = evaluateTarget;
+export const checkTasks = checkAll;
+export const listTasks = findTasks;
+
+export function showTask(path: string): Promise<Task> {
+  return readTaskFolder(path);
+}
+
+/** Where records live: SANDLOT_DATA, else `.sandlot` in the working folder. */
+export function dataFolder(envVars: Readonly<Record<string, string | undefined>>): string {
+  const named = envVars["SANDLOT_DATA"];
+  return resolve(named === undefined || named === "" ? ".sandlot" : named);
+}
+
+/** Reads while a run writes. Throws `not_found` when the folder holds no data. */
+export function openReader(folder: string): Promise<Store> {
+  return openStore({ folder, runtime, mode: "reader" });
+}
+
+/** What this machine can do, per sandbox provider. */
+export async function doctor(): Promise<readonly ProbeReport[]> {
+  const provider = namespaceProvider({ runtime });
+  try {
+    return [await provider.probe()];
+  } finally {
+    await provider.close();
+  }
+}
+
+/** Builds the native parts that are not built yet; tells one line each. */
+export async function setup(onLine: (line: string) => void): Promise<readonly NativeBuild[]> {
+  const builds: NativeBuild[] = [];
+  for (const part of ["helper", "engine"] as const) {
+    const build = await buildNative(part);
+    const how = build.isFresh
+      ? `built in ${(build.durationMs / 1_000).toFixed(1)} s with ${build.compiler}`
+      : "already built";
+    onLine(`${part}: ${how}`);
+    builds.push(build);
+  }
+  return builds;
+}
+
+/** Folder of a task or recipe shipped with the package. */
+export function shippedFolder(name: "tasks" | "recipes"): string {
+  return join(packageFolder(), name);
+}
