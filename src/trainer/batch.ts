@@ -9,7 +9,7 @@ import type { BatchItem } from "../core/training.ts";
  * SHA-256 in hex over ids, masks, log-probabilities, temperatures, versions, rewards, advantages, group and episode ids.
  * Groups and episodes are taken in the order of their ids; several sequences of one episode in the order given.
  */
-export function batchId(items: readonly BatchItem[]): string {
+function batchId(items: readonly BatchItem[]): string {
   const ordered = [...items].sort((a, b) => compareText(a.groupId, b.groupId) || compareText(a.episodeId, b.episodeId));
   const hash = createHash("sha256");
   for (const item of ordered) {
