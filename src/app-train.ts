@@ -23,7 +23,7 @@ import { train } from "./run/train.ts";
 import { openStore } from "./store/open-store.ts";
 import { loadGenerator } from "./task/generator.ts";
 import { grpoAdvantages } from "./trainer/algorithm/grpo.ts";
-import { createBatch } from "./trainer/batch.ts";
+import { batchId } from "./trainer/batch.ts";
 import { createTrainer } from "./trainer/train-step.ts";
 
 const RL_CHECKPOINTS_KEPT = 3;
@@ -147,7 +147,7 @@ async function runTraining(
       },
       demonstrations: () => model.demonstrations(),
       advantages: grpoAdvantages({ divideByStd: recipe.rl.isStdNormalized }),
-      createBatch,
+      createBatch: (step, items) => ({ id: batchId(items), step, items }),
       sandboxesCreated: () => machinery.pool.stats().created,
       cores,
       ...options,
