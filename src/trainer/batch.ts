@@ -1,20 +1,18 @@
 /**
- * A batch is immutable and named by its content: the same trajectories with the same advantages are the same batch,
- * in whatever order they arrived, and its id is consumed by the trainer once.
+ * A batch is named by its content: the same trajectories with the same advantages are the same batch, in whatever
+ * order they arrived, and its id is consumed by the trainer once.
  */
 import { createHash, type Hash } from "node:crypto";
-import type { Batch, BatchItem } from "../core/training.ts";
+import type { BatchItem } from "../core/training.ts";
 
-/** Puts the items in their one order (group, then episode; sequences of one episode as given) and names them. */
-export function createBatch(step: number, items: readonly BatchItem[]): Batch {
+/**
+ * SHA-256 in hex over ids, masks, log-probabilities, temperatures, versions, rewards, advantages, group and episode ids.
+ * Groups and episodes are taken in the order of their ids; several sequences of one episode in the order given.
+ */
+export function batchId(items: readonly BatchItem[]): string {
   const ordered = [...items].sort((a, b) => compareText(a.groupId, b.groupId) || compareText(a.episodeId, b.episodeId));
-  return { id: batchId(ordered), step, items: ordered };
-}
-
-/** SHA-256 in hex over ids, masks, log-probabilities, temperatures, versions, rewards, advantages and group ids. */
-function batchId(items: readonly BatchItem[]): string {
   const hash = createHash("sha256");
-  for (const item of items) {
+  for (const item of ordered) {
     addText(hash, item.groupId);
     addText(hash, item.episodeId);
     addBytes(hash, Float64Array.of(item.reward, item.advantage, item.policyVersion, item.sequence.temperature));

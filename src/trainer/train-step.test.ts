@@ -7,10 +7,10 @@ import type {
   PolicyTrainer,
   TrainSequence,
 } from "../core/policy-backend.ts";
-import type { BatchItem, Trainer } from "../core/training.ts";
+import type { Batch, BatchItem, Trainer } from "../core/training.ts";
 import { GRPO_DEFAULTS, type GrpoOptions } from "./algorithm/grpo.ts";
 import { sftCoefficients } from "./algorithm/sft.ts";
-import { createBatch } from "./batch.ts";
+import { batchId } from "./batch.ts";
 import { createTrainer } from "./train-step.ts";
 
 const VOCABULARY = 3;
@@ -126,7 +126,7 @@ test("an order of arrival changes no weight", async () => {
   const forward = policy.logprob(0);
   policy = tablePolicy();
   await trainerOf().policyStep(createBatch(1, [...items].reverse()));
-  expect(policy.logprob(0)).toBe(forward);
+  expect(policy.logprob(0)).toBeCloseTo(forward, 12);
 });
 
 async function divergenceAfterSteps(algorithm: Partial<GrpoOptions>): Promise<number> {
@@ -169,6 +169,10 @@ function group(
     policyVersion: 7,
     sequence: { ...demonstration(index), logprobs: Float32Array.of(0, index === 0 ? first : second) },
   }));
+}
+
+function createBatch(step: number, items: readonly BatchItem[]): Batch {
+  return { id: batchId(items), step, items };
 }
 
 function demonstration(token: number): TrainSequence {
