@@ -1,0 +1,266 @@
+"""Runs hidden unittest files in the verifier sandbox and reports each test in a signed frame.
+
+Descriptor 3 takes frames, 4 brings a nonce once, 5 takes requests for the subject, 6 brings the replies. Only this
+process holds them: each test file runs in a child of its own, which reports over a private socket. A test that hangs
+or crashes its child is that test's result; the rest of the file runs in a new child.
+"""
+import ctypes
+import hashlib
+import hmac
+import json
+import os
+import random
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+
+RESULT, NONCE, REQUESTS, REPLIES = 3, 4, 5, 6
+KINDS = {"begin": 1, "test": 2, "log": 3, "end": 4}
+DETAIL_MAX = 2000
+MESSAGE_MAX = 16 << 20
+PR_SET_DUMPABLE = 4
+
+
+def read_exactly(read, count):
+    data = b""
+    while len(data) < count:
+        chunk = read(count - len(data))
+        if not chunk:
+            return None
+        data += chunk
+    return data
+
+
+def write_all(fd, data):
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def packed(message):
+    body = json.dumps(message).encode("ascii")
+    return struct.pack(">I", len(body)) + body
+
+
+class Reporter:
+    """Writes signed frames, numbered from 0."""
+
+    def __init__(self, nonce):
+        self.nonce = nonce
+        self.sequence = 0
+        self.tests = 0
+
+    def send(self, kind, content):
+        body = json.dumps(content).encode("ascii")
+        head = struct.pack(">IIB", 5 + len(body) + 32, self.sequence, KINDS[kind])
+        write_all(RESULT, head + body + hmac.digest(self.nonce, head + body, hashlib.sha256))
+        self.sequence += 1
+
+    def test(self, test_id, status, seconds, detail):
+        self.tests += 1
+        # Capped by characters that JSON may write as six bytes each, so a frame stays far below its limit.
+        content = {"id": test_id, "status": status, "durationMs": round(seconds * 1000, 3), "detail": detail[:DETAIL_MAX]}
+        self.send("test", content)
+
+    def log(self, text):
+        self.send("log", {"text": text[:DETAIL_MAX]})
+
+
+class Messages:
+    """Splits a stream into length-prefixed JSON messages without ever blocking on half of one."""
+
+    def __init__(self):
+        self.buffer = b""
+
+    def push(self, data):
+        self.buffer += data
+        while len(self.buffer) >= 4:
+            (size,) = struct.unpack(">I", self.buffer[:4])
+            if size > MESSAGE_MAX:
+                raise ValueError("a message is too large")
+            if len(self.buffer) < 4 + size:
+                return
+            body, self.buffer = self.buffer[4 : 4 + size], self.buffer[4 + size :]
+            yield json.loads(body)
+
+
+class FileRun:
+    """One test file, run to its end through as many children as it takes."""
+
+    def __init__(self, runner, file):
+        self.runner = runner
+        self.file = file
+        self.done = set()
+        self.planned = []
+
+    def run(self):
+        while self.run_child():
+            pass
+
+    def run_child(self):
+        """Returns whether tests are left for another child."""
+        ours, theirs = socket.socketpair()
+        pid = os.fork()
+        if pid == 0:
+            ours.close()
+            run_child_and_exit(self.runner.config, self.file, self.done, theirs)
+        theirs.close()
+        self.current = None
+        self.is_finished = False
+        self.limit = time.monotonic() + self.runner.test_seconds
+        try:
+            why = self.listen(ours)
+        finally:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            _, status = os.waitpid(pid, 0)
+            ours.close()
+        if self.is_finished:
+            return False
+        if why == "ended":
+            code = os.waitstatus_to_exitcode(status)
+            return self.lose("error", f"the process of the test ended early ({code})")
+        return self.lose("timeout", "the test did not end in time")
+
+    def listen(self, ours):
+        """Until the child ends, or a time limit. Nothing here is trusted to come in time."""
+        from_child, runner = Messages(), self.runner
+        while True:
+            left = min(self.limit, runner.deadline) - time.monotonic()
+            if left <= 0:
+                return "late"
+            ready, _, _ = select.select([ours, REPLIES], [], [], left)
+            if REPLIES in ready:
+                for reply in runner.replies():
+                    # A reply to a child that is gone has an older number and is dropped.
+                    if reply.get("id") == runner.asked:
+                        ours.sendall(packed(reply))
+            if ours in ready:
+                try:
+                    data = ours.recv(65536)
+                except ConnectionResetError:
+                    data = b""
+                if not data:
+                    return "ended"
+                for message in from_child.push(data):
+                    self.take(message)
+
+    def take(self, message):
+        kind = message["kind"]
+        if kind == "plan":
+            self.planned = message["ids"]
+        elif kind == "start":
+            self.current = message["id"]
+            self.started = time.monotonic()
+            self.limit = self.started + self.runner.test_seconds
+        elif kind == "test":
+            self.record(message["id"], message["status"], time.monotonic() - self.started, message["detail"])
+        elif kind == "log":
+            self.runner.reporter.log(f"{self.file}: {message['text']}")
+        elif kind == "ask":
+            self.runner.ask(message["request"])
+        elif kind == "done":
+            self.is_finished = True
+
+    def record(self, test_id, status, seconds, detail):
+        self.done.add(test_id)
+        self.current = None
+        self.limit = time.monotonic() + self.runner.test_seconds
+        self.runner.reporter.test(test_id, status, seconds, detail)
+
+    def lose(self, status, detail):
+        if self.current is not None:
+            self.record(self.current, status, time.monotonic() - self.started, detail)
+            if time.monotonic() < self.runner.deadline:
+                return len(self.done) < len(self.planned)
+            status, detail = "timeout", "not run: the time for grading was used up"
+        else:
+            detail = f"not run: {detail}"
+        for test_id in self.planned:
+            if test_id not in self.done:
+                self.record(test_id, status, 0, detail)
+        self.runner.reporter.log(f"{self.file}: {detail}")
+        return False
+
+
+class Runner:
+    def __init__(self, config, reporter):
+        self.config = config
+        self.reporter = reporter
+        self.test_seconds = config["testMs"] / 1000
+        self.deadline = time.monotonic() + config["budgetMs"] / 1000
+        self.incoming = Messages()
+        self.asked = 0
+
+    def run(self):
+        files = sorted(self.config["files"])
+        random.Random(f"{self.config['gradingSeed']}:files").shuffle(files)
+        self.reporter.send("begin", {"files": len(files)})
+        for file in files:
+            if time.monotonic() >= self.deadline:
+                self.reporter.log(f"{file}: not run: the time for grading was used up")
+            else:
+                FileRun(self, file).run()
+        self.reporter.send("end", {"tests": self.reporter.tests})
+
+    def ask(self, request):
+        self.asked += 1
+        write_all(REQUESTS, packed({**request, "id": self.asked}))
+
+    def replies(self):
+        data = os.read(REPLIES, 1 << 20)
+        if not data:
+            raise EOFError("the platform closed the replies of the subject")
+        return list(self.incoming.push(data))
+
+
+def run_child_and_exit(config, file, done, link):
+    """The life of a child. Never returns."""
+    code = 1
+    try:
+        for fd in (RESULT, REQUESTS, REPLIES):
+            os.close(fd)
+        die_first_without_memory()
+        import unittest_child
+
+        unittest_child.run(config, file, done, link)
+        code = 0
+    except BaseException as error:
+        link.sendall(packed({"kind": "log", "text": f"{type(error).__name__}: {error}"[:DETAIL_MAX]}))
+    finally:
+        os._exit(code)
+
+
+def die_first_without_memory():
+    """When memory runs out, a test should end and not the runner that reports it."""
+    libc = ctypes.CDLL(None)
+    libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
+    try:
+        with open("/proc/self/oom_score_adj", "w") as file:
+            file.write("1000")
+    except OSError:
+        pass
+    libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def main():
+    ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    os.umask(0o077)
+    nonce = read_exactly(lambda count: os.read(NONCE, count), 32)
+    os.close(NONCE)
+    for fd in (RESULT, REQUESTS, REPLIES):
+        os.set_inheritable(fd, False)
+    folder = os.path.dirname(os.path.abspath(__file__))
+    sys.path.insert(0, folder)
+    with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
+        config = json.load(file)
+    Runner(config, Reporter(nonce)).run()
+
+
+if __name__ == "__main__":
+    main()

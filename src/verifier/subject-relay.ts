@@ -1,0 +1,167 @@
+/**
+ * Carries the requests of hidden tests into the subject sandbox and the replies back. The two sandboxes have no link of
+ * their own: the runner writes requests to one of its descriptors, and the platform alone decides what they may do.
+ *
+ * The subject sandbox is the clean task image with the task's files and the agent's artifacts; it is claimed by the
+ * first request, so a task whose tests only read artifacts needs none.
+ */
+import { Failure, toFailure } from "../core/errors.ts";
+import type { Runtime } from "../core/runtime.ts";
+import type { ExecResult, Sandbox, SandboxPool } from "../core/sandbox.ts";
+import type { GradeRequest } from "../core/verifier.ts";
+import { type SubjectReply, startSubjectDriver } from "./subject-driver.ts";
+import { preparedSubject, SUBJECT_ENVIRONMENT } from "./subject-sandbox.ts";
+
+const OUTPUT_BYTES_MAX = 1024 * 1024;
+const TIMEOUT_MS_MAX = 600_000;
+
+export interface SubjectRelay {
+  /** Answers one request of the runner. Throws sandbox failures, and `verifier_report_invalid` for a malformed one. */
+  answer(request: unknown): Promise<Readonly<Record<string, unknown>>>;
+  sandboxIds(): readonly string[];
+  close(): Promise<void>;
+}
+
+export function subjectRelay(grade: GradeRequest, sandboxes: SandboxPool, runtime: Runtime): SubjectRelay {
+  let sandbox: Sandbox | null = null;
+  let isUsed = false;
+  return {
+    answer: async (request) => {
+      const asked = subjectRequestOf(request);
+      sandbox ??= await preparedSubject(grade, sandboxes);
+      try {
+        if (asked.kind === "run") return { id: asked.id, ...(await run(asked, sandbox, grade)) };
+        const wasUsed = isUsed;
+        isUsed = true;
+        return { id: asked.id, ...(await call(asked, sandbox, grade, runtime, wasUsed)) };
+      } catch (error) {
+        if (toFailure(error).code !== "sandbox_killed") throw error;
+        return { id: asked.id, kind: "ended", detail: "the program ended its own sandbox" };
+      } finally {
+        isUsed = true;
+      }
+    },
+    sandboxIds: () => (sandbox === null ? [] : [sandbox.id]),
+    close: async () => {
+      await sandbox?.destroy();
+    },
+  };
+}
+
+interface CallRequest {
+  readonly kind: "call";
+  readonly id: number;
+  readonly path: string;
+  readonly function: string;
+  /** Python literals, written by the trusted side. */
+  readonly args: string;
+  readonly kwargs: string;
+  readonly timeoutMs: number;
+}
+
+interface RunRequest {
+  readonly kind: "run";
+  readonly id: number;
+  readonly argv: readonly string[];
+  /** Base64. */
+  readonly stdin: string;
+  readonly timeoutMs: number;
+}
+
+function subjectRequestOf(value: unknown): CallRequest | RunRequest {
+  const request = (value ?? {}) as Partial<CallRequest> & { argv?: unknown; stdin?: unknown; kind?: unknown };
+  const { id, timeoutMs } = request;
+  const isTimed = typeof timeoutMs === "number" && timeoutMs > 0 && timeoutMs <= TIMEOUT_MS_MAX;
+  if (typeof id === "number" && isTimed) {
+    const { kind, path, args, kwargs, argv, stdin } = request;
+    if (kind === "call" && isText(path) && isText(request.function) && isLiteral(args) && isLiteral(kwargs)) {
+      return { kind, id, path, function: request.function, args, kwargs, timeoutMs };
+    }
+    if ((kind as unknown) === "run" && Array.isArray(argv) && argv.length > 0 && argv.every(isText) && isText(stdin)) {
+      return { kind: "run", id, argv, stdin, timeoutMs };
+    }
+  }
+  throw new Failure(
+    "verifier_report_invalid",
+    `A test sent a malformed request to the subject: a call or run with a time limit of 1 to ${TIMEOUT_MS_MAX} ms.`,
+  );
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function isLiteral(value: unknown): value is string {
+  return typeof value === "string" && /^[ -~]*$/.test(value);
+}
+
+type Reply = Readonly<Record<string, unknown>>;
+
+/** One function call, in a process of its own: nothing of one call is left for the next but files. */
+async function call(
+  asked: CallRequest,
+  sandbox: Sandbox,
+  grade: GradeRequest,
+  runtime: Runtime,
+  isUsed: boolean,
+): Promise<Reply> {
+  const { task, signal } = grade;
+  const path = asked.path.startsWith("/") ? asked.path : `${task.workdir}/${asked.path}`;
+  const driver = await startSubjectDriver(
+    {
+      form: "file",
+      source: path,
+      entry: asked.function,
+      parameters: [],
+      loadMs: asked.timeoutMs,
+      callMs: asked.timeoutMs,
+    },
+    {
+      sandbox,
+      runtime,
+      cwd: task.workdir,
+      envVars: { ...SUBJECT_ENVIRONMENT, ...task.envVars },
+      timeoutMs: 2 * asked.timeoutMs + 30_000,
+      signal,
+      isUsed,
+    },
+  );
+  try {
+    return replyOf(driver.refusal ?? (await driver.call(asked.args, asked.kwargs)));
+  } finally {
+    await driver.close();
+  }
+}
+
+function replyOf(reply: SubjectReply): Reply {
+  switch (reply.kind) {
+    case "value":
+      return { kind: "value", text: reply.text };
+    case "raised":
+      return { kind: "raised", type: reply.detail.split(":", 1)[0], detail: reply.detail };
+    case "timeout":
+      return { kind: "timeout", detail: reply.detail };
+    case "died":
+      return { kind: "ended", detail: reply.detail };
+  }
+}
+
+async function run(asked: RunRequest, sandbox: Sandbox, grade: GradeRequest): Promise<Reply> {
+  const { task, signal } = grade;
+  const result: ExecResult = await sandbox.exec(asked.argv, {
+    user: "subject",
+    cwd: task.workdir,
+    envVars: { ...SUBJECT_ENVIRONMENT, ...task.envVars },
+    input: Buffer.from(asked.stdin, "base64"),
+    timeoutMs: asked.timeoutMs,
+    outputBytesMax: OUTPUT_BYTES_MAX,
+    signal,
+  });
+  return {
+    kind: "ran",
+    exitCode: result.exitCode,
+    stdout: Buffer.from(result.stdout).toString("base64"),
+    stderr: Buffer.from(result.stderr).toString("base64"),
+    timedOut: result.timedOut,
+  };
+}

@@ -1,0 +1,102 @@
+/**
+ * The sandbox in which the agent's program runs again for grading: the clean task image, the task's own files and
+ * set-up, and in place of what the contract collects, exactly the artifacts the agent left.
+ */
+import { Failure } from "../core/errors.ts";
+import type { FileContent, Sandbox, SandboxPool, SandboxRequest } from "../core/sandbox.ts";
+import type { Task } from "../core/task.ts";
+import type { GradeRequest } from "../core/verifier.ts";
+
+/** Variables of every graded command, below the task's own. */
+export const SUBJECT_ENVIRONMENT: Readonly<Record<string, string>> = {
+  PATH: "/usr/local/bin:/usr/bin:/bin",
+  LANG: "C.UTF-8",
+  TZ: "UTC",
+  HOME: "/nonexistent",
+};
+
+const SETUP_MS = 60_000;
+const OUTPUT_BYTES_MAX = 64 * 1024;
+/** What the sandbox outlives its grading by: creation and clean-up. */
+const LIFETIME_MARGIN_MS = 60_000;
+
+/** A sandbox the caller must destroy. Throws sandbox failures, and `verifier_crashed` when the set-up fails. */
+export async function preparedSubject(grade: GradeRequest, sandboxes: SandboxPool): Promise<Sandbox> {
+  const { task, artifacts } = grade;
+  const sandbox = await sandboxes.claim(gradingRequest(grade, "subject"), grade.signal);
+  try {
+    await placeFiles(sandbox, task.files, "subject");
+    if (task.setup !== null) await asRoot(sandbox, task.setup, grade);
+    await asRoot(sandbox, `mkdir -p -- ${quoted(task.workdir)}${clearing(task)}`, grade);
+    await placeFiles(sandbox, artifacts.files, "subject");
+    await asRoot(sandbox, `chown -R subject: -- ${quoted(task.workdir)}`, grade);
+    return sandbox;
+  } catch (error) {
+    await sandbox.destroy();
+    throw error;
+  }
+}
+
+/** What both sandboxes of a grading have in common: the task's image and resources, no network, no variables. */
+export function gradingRequest(grade: GradeRequest, role: "subject" | "verifier"): SandboxRequest {
+  const { task } = grade;
+  return {
+    attemptId: grade.attemptId,
+    role,
+    fence: grade.fence,
+    image: task.image,
+    isolationMin: "namespace",
+    limits: task.resources,
+    network: { mode: "off" },
+    envVars: {},
+    labels: {},
+    lifetimeMs: task.limits.gradeMs + LIFETIME_MARGIN_MS,
+  };
+}
+
+/** Writes files one after the other, so that a later one of the same path wins. Throws `verifier_crashed`. */
+export async function placeFiles(sandbox: Sandbox, files: readonly FileContent[], user: string): Promise<void> {
+  for (const file of files) {
+    if (!isCleanPath(file.path)) {
+      throw new Failure("artifact_lost", `The path ${JSON.stringify(file.path)} is not absolute and plain.`);
+    }
+    const written = await sandbox.files.write(file, { user });
+    if (!written.ok) {
+      throw new Failure("verifier_crashed", `${file.path} could not be placed for grading: ${written.message}`);
+    }
+  }
+}
+
+/** Absolute, without empty, `.` or `..` parts, so that a prefix put before it holds. */
+export function isCleanPath(path: string): boolean {
+  const [first, ...parts] = path.split("/");
+  return first === "" && parts.length > 0 && parts.every((part) => part !== "" && part !== "." && part !== "..");
+}
+
+/** Removes the files that the contract collects, so that one the agent deleted stays deleted; folders stay. */
+function clearing(task: Task): string {
+  const roots = task.contract.state === "workdir" ? [task.workdir] : task.contract.files.map((rule) => rule.path);
+  const clean = roots.filter(isCleanPath);
+  if (task.contract.state === "answer" || clean.length === 0) return "";
+  return clean.map((root) => `; if [ -e ${quoted(root)} ]; then find ${quoted(root)} ! -type d -delete; fi`).join("");
+}
+
+async function asRoot(sandbox: Sandbox, command: string, grade: GradeRequest): Promise<void> {
+  const result = await sandbox.exec(command, {
+    user: "root",
+    envVars: { ...SUBJECT_ENVIRONMENT, ...grade.task.envVars },
+    timeoutMs: SETUP_MS,
+    outputBytesMax: OUTPUT_BYTES_MAX,
+    signal: grade.signal,
+  });
+  if (result.exitCode === 0) return;
+  if (grade.signal.aborted) {
+    throw new Failure("cancelled", "The grading was cancelled.", { cause: grade.signal.reason });
+  }
+  const said = Buffer.from(result.stderr).toString("utf8").slice(-400);
+  throw new Failure("verifier_crashed", `The subject sandbox could not be prepared (${result.verdict}): ${said}`);
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,225 @@
+/**
+ * The `unittest` template: a trusted runner executes the hidden test files in a clean verifier sandbox that holds the
+ * artifacts as read-only data. No agent code runs there; tests reach it through the relay, in a sandbox of its own.
+ *
+ * Results come over a pipe only the runner holds, signed with a nonce of this grading. What the program under test does
+ * is a verdict; what the runner itself does wrong is a Failure, and never a reward of 0.
+ */
+import { Failure, toFailure } from "../core/errors.ts";
+import type { Runtime } from "../core/runtime.ts";
+import type { ExecResult, FileContent, Sandbox, SandboxPool, SandboxRequest } from "../core/sandbox.ts";
+import type { TestsVerifierSpec } from "../core/task.ts";
+import type { GradeRequest, TestResult } from "../core/verifier.ts";
+import { asset } from "./asset.ts";
+import { inputQueue } from "./input-queue.ts";
+import type { Graded } from "./match.ts";
+import { messageFrame, messageReader } from "./message-frames.ts";
+import { type Report, type ReportReader, reportReader } from "./report-frames.ts";
+import { type SubjectRelay, subjectRelay } from "./subject-relay.ts";
+import { gradingRequest, isCleanPath, placeFiles } from "./subject-sandbox.ts";
+
+const RUNNER = "/run/runner";
+const NONCE_BYTES = 32;
+const LOG_BYTES_MAX = 1024 * 1024;
+const MIB = 1024 * 1024;
+const TEST_FILE = /^\/tests\/((?:[^/]+\/)*test_[^/]+\.py)$/;
+
+const RUNNER_ENVIRONMENT: Readonly<Record<string, string>> = {
+  PATH: "/usr/bin:/bin",
+  LANG: "C.UTF-8",
+  TZ: "UTC",
+  HOME: "/nonexistent",
+};
+
+/** Grades by hidden test files. Throws only what the contract of `Verifier.grade` allows. */
+export async function gradeUnittest(
+  request: GradeRequest,
+  spec: TestsVerifierSpec,
+  sandboxes: SandboxPool,
+  runtime: Runtime,
+): Promise<Graded> {
+  return sandboxes.withSandbox(verifierRequest(request), request.signal, async (sandbox) => {
+    const files = [...artifactFiles(request), ...spec.files, ...runnerFiles(request, spec)];
+    await placeFiles(sandbox, files, "root");
+    const relay = subjectRelay(request, sandboxes, runtime);
+    try {
+      const report = await runRunner(sandbox, request, relay, runtime);
+      return {
+        tests: manifestResults(spec, report),
+        sandboxIds: [sandbox.id, ...relay.sandboxIds()],
+        imageHash: sandbox.info.imageHash,
+      };
+    } finally {
+      await relay.close();
+    }
+  });
+}
+
+function verifierRequest(request: GradeRequest): SandboxRequest {
+  const base = gradingRequest(request, "verifier");
+  const { task } = request;
+  return {
+    ...base,
+    limits: {
+      ...task.resources,
+      memoryBytes: Math.max(task.resources.memoryBytes, 512 * MIB),
+      diskBytes: task.contract.bytesMax + 128 * MIB,
+      filesMax: task.contract.entriesMax + 10_000,
+      processesMax: 256,
+    },
+  };
+}
+
+function artifactFiles(request: GradeRequest): FileContent[] {
+  const { files, answer } = request.artifacts;
+  const placed = files.map((file) => {
+    if (!isCleanPath(file.path)) {
+      throw new Failure("artifact_lost", `The artifact path ${JSON.stringify(file.path)} is not absolute and plain.`);
+    }
+    return { path: `/artifacts${file.path}`, bytes: file.bytes, mode: 0o444 | (file.mode & 0o111) };
+  });
+  if (answer === null) return placed;
+  return [...placed, { path: "/artifacts/answer.txt", bytes: Buffer.from(answer, "utf8"), mode: 0o444 }];
+}
+
+function runnerFiles(request: GradeRequest, spec: TestsVerifierSpec): FileContent[] {
+  const { gradeMs } = request.task.limits;
+  const config = {
+    gradingSeed: request.gradingSeed.toString(),
+    files: spec.files.flatMap((file) => TEST_FILE.exec(file.path)?.[1] ?? []),
+    testMs: Math.max(gradeMs / 4, Math.min(gradeMs, 10_000)),
+    // The runner ends by itself well before its own limit, so that a slow program is a verdict and not a fault.
+    budgetMs: Math.max(gradeMs * 0.6, gradeMs - 10_000),
+  };
+  const texts = {
+    "unittest_runner.py": asset("unittest_runner.py"),
+    "unittest_child.py": asset("unittest_child.py"),
+    "sandlot_subject.py": asset("sandlot_subject.py"),
+    "config.json": JSON.stringify(config),
+  };
+  const files = Object.entries(texts).map(([name, text]) => ({
+    path: `${RUNNER}/${name}`,
+    bytes: Buffer.from(text, "utf8"),
+    mode: 0o444,
+  }));
+  return [...files, { path: "/run/verify/.keep", bytes: new Uint8Array(), mode: 0o444 }];
+}
+
+async function runRunner(
+  sandbox: Sandbox,
+  request: GradeRequest,
+  relay: SubjectRelay,
+  runtime: Runtime,
+): Promise<Report> {
+  const nonce = runtime.randomBytes(NONCE_BYTES);
+  const report = reportReader(nonce);
+  const nonceInput = inputQueue();
+  nonceInput.push(nonce);
+  nonceInput.end();
+  const replies = inputQueue();
+  const stop = new AbortController();
+  const relayed = relayRequests(relay, replies.push, () => stop.abort());
+  const python = ["/usr/bin/python3", "-I", "-S", "-B", "-X", "utf8", `${RUNNER}/unittest_runner.py`];
+  const result = await sandbox.exec(python, {
+    user: "verifier",
+    cwd: "/run/verify",
+    envVars: RUNNER_ENVIRONMENT,
+    timeoutMs: request.task.limits.gradeMs,
+    outputBytesMax: LOG_BYTES_MAX,
+    descendants: "kill",
+    signal: AbortSignal.any([request.signal, stop.signal]),
+    pipes: [
+      {
+        fd: 3,
+        onBytes: (bytes) => {
+          if (!report.push(bytes)) stop.abort();
+        },
+      },
+      { fd: 4, input: nonceInput.input },
+      { fd: 5, onBytes: relayed.take },
+      { fd: 6, input: replies.input },
+    ],
+  });
+  replies.end();
+  await relayed.settled();
+  const failure = relayed.failure();
+  if (failure !== null) throw failure;
+  if (request.signal.aborted) {
+    throw new Failure("cancelled", "The grading was cancelled.", { cause: request.signal.reason });
+  }
+  return checkedReport(report, result, stop.signal.aborted, request.task.limits.gradeMs);
+}
+
+interface RelayedRequests {
+  readonly take: (bytes: Uint8Array) => void;
+  /** Resolves when no request is being answered any more. */
+  settled(): Promise<void>;
+  failure(): Failure | null;
+}
+
+/** Answers requests in order. The first failure stops the grading: `stop` is called and nothing more is answered. */
+function relayRequests(relay: SubjectRelay, reply: (bytes: Uint8Array) => void, stop: () => void): RelayedRequests {
+  const messages = messageReader();
+  let failure: Failure | null = null;
+  let working = Promise.resolve();
+  const answer = async (message: unknown): Promise<void> => {
+    if (failure !== null) return;
+    try {
+      reply(messageFrame(await relay.answer(message)));
+    } catch (error) {
+      fail(error);
+    }
+  };
+  const fail = (error: unknown): void => {
+    failure ??= toFailure(error);
+    stop();
+  };
+  return {
+    take: (bytes) => {
+      try {
+        for (const message of messages.push(bytes)) working = working.then(() => answer(message));
+      } catch (error) {
+        fail(error);
+      }
+    },
+    settled: () => working,
+    failure: () => failure,
+  };
+}
+
+/** Exit codes are necessary, never sufficient; a report that was complete when the time ran out is kept. */
+function checkedReport(report: ReportReader, result: ExecResult, isStopped: boolean, gradeMs: number): Report {
+  if (report.isComplete() && (result.exitCode === 0 || result.timedOut)) return report.finish();
+  if (isStopped) return report.finish();
+  const said = Buffer.from(result.stderr).toString("utf8").slice(-600).trim();
+  if (result.timedOut) {
+    throw new Failure("verifier_timeout", `The test runner did not end within ${gradeMs} ms. ${said}`.trim());
+  }
+  if (result.exitCode !== 0) {
+    const how = result.startError ?? result.signal ?? `exit code ${result.exitCode}`;
+    throw new Failure("verifier_crashed", `The test runner ended early (${how}). ${said}`.trim());
+  }
+  return report.finish();
+}
+
+/** One result for each test of the manifest; what is not in it is only mentioned. */
+function manifestResults(spec: TestsVerifierSpec, report: Report): TestResult[] {
+  const reported = new Map(report.tests.map((test) => [test.id, test]));
+  const expected = new Set(spec.manifest.map((entry) => entry.id));
+  const extra = report.tests.filter((test) => !expected.has(test.id)).map((test) => test.id);
+  const notes = [...report.logs, ...extra.map((id) => `${id} was reported but is not in the manifest`)].join("\n");
+  return spec.manifest.map((entry, index): TestResult => {
+    const test = reported.get(entry.id);
+    const visibility = spec.tiers.find((tier) => tier.name === entry.tier)?.visibility ?? "hidden";
+    const own = test?.detail ?? "the runner did not report this test";
+    const detail = index === 0 && notes !== "" ? `${own}\n${notes}`.trim() : own;
+    return {
+      id: entry.id,
+      tier: entry.tier,
+      visibility,
+      status: test?.status ?? "missing",
+      durationMs: test?.durationMs ?? 0,
+      detail: detail.slice(0, 2_048),
+    };
+  });
+}
