@@ -1,0 +1,92 @@
+/** `sandlot evaluate TASKS`: how often a policy solves tasks, with intervals. */
+import { type Command, InvalidArgumentError } from "commander";
+import { action, type CliContext } from "./context.ts";
+import { evaluateTable } from "./evaluate-table.ts";
+import { EXIT } from "./exit-code.ts";
+import { watchRun } from "./watch-run.ts";
+
+interface EvaluateFlags {
+  readonly policy: string;
+  readonly baseUrl?: string;
+  readonly keyVariable?: string;
+  readonly episodes: number;
+  readonly k: readonly number[];
+  readonly split?: string;
+  readonly tasksMax: number;
+  readonly concurrency: number;
+  readonly seed: number;
+  readonly temperature: number;
+  readonly failBelow?: number;
+}
+
+export function addEvaluate(program: Command): void {
+  program
+    .command("evaluate")
+    .summary("pass@1, pass@k and their intervals")
+    .description("Runs a policy on tasks and reports how often it solves them, with 95 % intervals.")
+    .argument("<tasks>", "a folder of tasks, one task's folder, or a generator's folder")
+    .option("--policy <policy>", "oracle, nop, openai:MODEL, or a run id (its newest checkpoint)", "oracle")
+    .option("--base-url <url>", "base URL of the OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1")
+    .option("--key-variable <name>", "environment variable that holds the endpoint's key")
+    .option("--episodes <count>", "episodes per task", wholeNumber(1), 1)
+    .option("--k <list>", "k of each pass@k, at most the episodes per task, such as 1,4", wholeNumbers, [1])
+    .option("--split <name>", "split of a generator, such as held-out")
+    .option("--tasks-max <count>", "most tasks to run", wholeNumber(1), 400)
+    .option("--concurrency <count>", "episodes in flight at once", wholeNumber(1), 16)
+    .option("--seed <number>", "everything random derives from it", wholeNumber(0), 1)
+    .option("--temperature <number>", "sampling temperature of endpoint and trained policies", decimal(0, 4), 1)
+    .option("--fail-below <rate>", "exit 1 when pass@1 is below this rate", decimal(0, 1))
+    .addHelpText(
+      "after",
+      "\nExamples:\n  sandlot evaluate tasks --policy oracle\n  sandlot evaluate tasks/generator/first-light --split held-out --policy RUN --episodes 4 --k 1,4\n",
+    )
+    .action(action(evaluate));
+}
+
+async function evaluate(context: CliContext, args: readonly unknown[], flags: EvaluateFlags): Promise<number> {
+  const app = await import("../app.ts");
+  const options = {
+    policy: flags.policy,
+    baseUrl: flags.baseUrl ?? null,
+    keyVariable: flags.keyVariable ?? null,
+    episodesPerTask: flags.episodes,
+    k: flags.k,
+    split: flags.split ?? null,
+    tasksMax: flags.tasksMax,
+    concurrency: flags.concurrency,
+    seed: flags.seed,
+    temperature: flags.temperature,
+  };
+  const { value: summary, signalExit } = await watchRun(context, (watched) =>
+    app.evaluate(String(args[0]), options, { ...watched, dataFolder: app.dataFolder(process.env) }),
+  );
+  context.print(evaluateTable(summary, context));
+  context.json(summary);
+  if (signalExit !== null) return signalExit;
+  // A rate over fewer episodes than were asked for is no pass, whatever it says.
+  if (summary.passAt1.episodes === 0 || summary.passAt1.episodes < summary.episodes) return EXIT.partial;
+  return flags.failBelow !== undefined && summary.passAt1.passRate < flags.failBelow ? EXIT.gateFailed : EXIT.done;
+}
+
+/** A parser of whole numbers from `min` on. */
+export function wholeNumber(min: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (!Number.isSafeInteger(value) || value < min) {
+      throw new InvalidArgumentError(`Give a whole number of at least ${min}.`);
+    }
+    return value;
+  };
+}
+
+function wholeNumbers(text: string): readonly number[] {
+  return text.split(",").map(wholeNumber(1));
+}
+
+function decimal(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = text.trim() === "" ? Number.NaN : Number(text);
+    if (!(value >= min && value <= max)) throw new InvalidArgumentError(`Give a number from ${min} to ${max}.`);
+    return value;
+  };
+}

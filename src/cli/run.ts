@@ -1,0 +1,141 @@
+/** `sandlot run list|show|resume`: the runs of this data folder. */
+import type { Command } from "commander";
+import type { RunRow, Store } from "../core/store.ts";
+import type { EvaluateSummary, TrainSummary } from "../run/report.ts";
+import { action, type CliContext } from "./context.ts";
+import { printableLine } from "./escape.ts";
+import { evaluateTable } from "./evaluate-table.ts";
+import { EXIT } from "./exit-code.ts";
+import { findRun } from "./find-run.ts";
+import { countText, numberText, sparkline, timeText } from "./format.ts";
+import { pairsText, tableText } from "./table.ts";
+import { finish } from "./train.ts";
+import { trainTable } from "./train-table.ts";
+import { watchRun } from "./watch-run.ts";
+
+export function addRun(program: Command): void {
+  const run = program.command("run").summary("list, show and resume runs").description("The runs of the data folder.");
+  run
+    .command("list")
+    .description("Lists runs, newest first.")
+    .addHelpText("after", "\nExample:\n  sandlot run list\n")
+    .action(action(listRuns));
+  run
+    .command("show")
+    .description("Shows one run: state, episodes, curves, summary.")
+    .argument("<run>", "run id, its beginning, or latest")
+    .addHelpText("after", "\nExample:\n  sandlot run show latest\n")
+    .action(action(showRun));
+  run
+    .command("resume")
+    .description("Goes on with a run that was stopped, halted or killed.")
+    .argument("[run]", "run id; the newest that can be resumed when left out")
+    .addHelpText("after", "\nExample:\n  sandlot run resume\n")
+    .action(action(resumeRun));
+}
+
+/** Opens the data folder's store for reading and always closes it. */
+export async function withReader<T>(use: (store: Store) => Promise<T>): Promise<T> {
+  const app = await import("../app.ts");
+  const store = await app.openReader(app.dataFolder(process.env));
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+async function listRuns(context: CliContext): Promise<number> {
+  return withReader(async (store) => {
+    const runs = await store.runs();
+    context.json({ runs: runs.map(withoutTexts) });
+    if (runs.length === 0) {
+      context.print("No runs yet. Start one: sandlot train recipes/first-light.toml");
+      return EXIT.done;
+    }
+    const columns = [
+      { title: "run" },
+      { title: "kind" },
+      { title: "name" },
+      { title: "state" },
+      { title: "step", align: "right" as const },
+      { title: "created (UTC)" },
+      { title: "pass@1" },
+    ];
+    const rows = runs.map((run) => [
+      printableLine(run.runId),
+      run.kind,
+      printableLine(run.name),
+      run.owner === null ? run.state : `${run.state}, live`,
+      countText(run.step),
+      timeText(run.createdAt),
+      passText(run),
+    ]);
+    context.print(tableText(columns, rows));
+    return EXIT.done;
+  });
+}
+
+/** The held-out rates of a finished run: before and after for training, one for an evaluation. */
+function passText(run: RunRow): string {
+  if (run.summary === null) return "–";
+  if (run.kind === "evaluate") return numberText((JSON.parse(run.summary) as EvaluateSummary).passAt1.passRate);
+  const { heldOut } = JSON.parse(run.summary) as TrainSummary;
+  return heldOut === null ? "–" : `${numberText(heldOut.before.passRate)} → ${numberText(heldOut.after.passRate)}`;
+}
+
+/** The row for machines: texts that are JSON themselves are given as values. */
+function withoutTexts({ config, summary, ...row }: RunRow): object {
+  return { ...row, summary: summary === null ? null : JSON.parse(summary) };
+}
+
+async function showRun(context: CliContext, args: readonly unknown[]): Promise<number> {
+  return withReader(async (store) => {
+    const run = await findRun(store, String(args[0]));
+    const counts = await store.counts(run.runId);
+    const points = await store.points(run.runId, ["reward", "loss", "kl", "entropy"]);
+    const usage = await store.usage();
+    context.json({ ...withoutTexts(run), config: JSON.parse(run.config), counts, points, usage });
+    const owner = run.owner === null ? "" : `, live in process ${run.owner.pid} since ${timeText(run.owner.since)}`;
+    const reason = run.reason === null ? "" : `: ${printableLine(run.reason)}`;
+    const curves = ["reward", "loss", "kl", "entropy"].flatMap((id): [string, string][] => {
+      const values = points.filter((point) => point.id === id).map(({ value }) => value);
+      if (values.length === 0) return [];
+      const line = sparkline(values, Math.min(50, context.width - 40));
+      return [[id, `${context.paint("green", line)}  ${numberText(values[0])} → ${numberText(values.at(-1))}`]];
+    });
+    context.print(
+      `${context.paint("bold", printableLine(run.name))}  ${run.kind} run ${printableLine(run.runId)}\n${pairsText([
+        ["state", `${run.state}${reason}${owner}`],
+        ["created", `${timeText(run.createdAt)} UTC, last change ${timeText(run.updatedAt)} UTC`],
+        ["steps", `${countText(run.step)}, policy version ${run.policyVersion}`],
+        [
+          "episodes",
+          Object.entries(counts)
+            .map(([state, count]) => `${state} ${countText(count)}`)
+            .join(", "),
+        ],
+        ...curves,
+      ])}`,
+    );
+    if (run.summary !== null) context.print(summaryText(run, run.summary, context));
+    else if (run.owner === null && run.kind === "train")
+      context.print(`\nGo on with it: sandlot run resume ${run.runId}`);
+    return EXIT.done;
+  });
+}
+
+function summaryText(run: RunRow, summary: string, context: CliContext): string {
+  if (run.kind === "train") return trainTable(JSON.parse(summary) as TrainSummary, context);
+  return evaluateTable(JSON.parse(summary) as EvaluateSummary, context);
+}
+
+async function resumeRun(context: CliContext, args: readonly unknown[]): Promise<number> {
+  const app = await import("../app.ts");
+  const asked = args[0] === undefined || args[0] === "latest" ? null : String(args[0]);
+  const runId = asked === null ? null : await withReader(async (store) => (await findRun(store, asked)).runId);
+  const seen = await watchRun(context, (watched) =>
+    app.resume(runId, { ...watched, dataFolder: app.dataFolder(process.env) }),
+  );
+  return finish(context, seen);
+}

@@ -1,0 +1,116 @@
+/** `sandlot task list|show|check`: what tasks there are, what one says, and whether they grade honestly. */
+import type { Command } from "commander";
+import type { Task } from "../core/task.ts";
+import { systemRuntime } from "../runtime/system.ts";
+import { action, type CliContext } from "./context.ts";
+import { printable, printableLine } from "./escape.ts";
+import { wholeNumber } from "./evaluate.ts";
+import { EXIT } from "./exit-code.ts";
+import { bytesText, countText, durationText } from "./format.ts";
+import { stopSignals } from "./stop-signals.ts";
+import { pairsText, tableText } from "./table.ts";
+
+export function addTask(program: Command): void {
+  const task = program.command("task").summary("list, show and check tasks").description("Tasks and generators.");
+  task
+    .command("list")
+    .description("Lists the tasks and generators below a folder.")
+    .argument("[folder]", "folder to look in", "tasks")
+    .addHelpText("after", "\nExample:\n  sandlot task list tasks\n")
+    .action(action(listTasks));
+  task
+    .command("show")
+    .description("Shows one task: instruction, limits, tiers.")
+    .argument("<folder>", "the task's folder")
+    .addHelpText("after", "\nExample:\n  sandlot task show tasks/python/repair\n")
+    .action(action(showTask));
+  task
+    .command("check")
+    .description("Proves that tasks are honest: the oracle earns 1, doing nothing 0, wrong solutions less than 1.")
+    .argument("[targets...]", "folders of tasks, task folders or generator folders (default: tasks)")
+    .option("--repeats <count>", "how often each solution is run", wholeNumber(1), 3)
+    .addHelpText("after", "\nExample:\n  sandlot task check tasks --json\n")
+    .action(action(checkTasks));
+}
+
+async function listTasks(context: CliContext, args: readonly unknown[]): Promise<number> {
+  const app = await import("../app.ts");
+  const tasks = await app.listTasks(String(args[0]));
+  context.json({ tasks });
+  const rows = tasks.map(({ kind, path }) => [kind, printableLine(path)]);
+  context.print(tableText([{ title: "kind" }, { title: "folder" }], rows));
+  return EXIT.done;
+}
+
+async function showTask(context: CliContext, args: readonly unknown[]): Promise<number> {
+  const app = await import("../app.ts");
+  const task = await app.showTask(String(args[0]));
+  context.json(taskJson(task));
+  const { limits, resources, verifier } = task;
+  const tiers = verifier.tiers.map(({ name, weight, gate, visibility }) => {
+    return `${printableLine(name)} ${weight}${gate ? " (gate)" : ""}${visibility === "visible" ? " (visible)" : ""}`;
+  });
+  const indented = printable(task.instruction).trimEnd().replaceAll("\n", "\n  ");
+  context.print(
+    `${context.paint("bold", printableLine(task.key))}  ${printableLine(task.description)}\n${pairsText([
+      ["hash", task.hash],
+      ["image", `${printableLine(task.image)}, work folder ${printableLine(task.workdir)}`],
+      ["files", `${task.files.length} for the agent, ${verifier.kind === "tests" ? verifier.files.length : 0} hidden`],
+      ["turns", `at most ${countText(limits.turnsMax)}, ${countText(limits.tokensMax)} tokens`],
+      ["time", `agent ${durationText(limits.agentMs / 1_000)}, one command ${durationText(limits.commandMs / 1_000)}`],
+      ["sandbox", `${resources.cpus} cores, ${bytesText(resources.memoryBytes)}, ${resources.processesMax} processes`],
+      ["verifier", `${verifier.kind}; tiers by weight: ${tiers.join(", ")}`],
+      ["solutions", `oracle, ${task.alternatives.length} alternatives, ${task.wrong.length} wrong`],
+    ])}\n\n${context.paint("bold", "Instruction")}\n  ${indented}`,
+  );
+  return EXIT.done;
+}
+
+/** A task as plain data: file bodies by size only, 64-bit seeds as text. */
+function taskJson(task: Task): object {
+  return JSON.parse(
+    JSON.stringify(task, (_key, value: unknown) => {
+      if (typeof value === "bigint") return value.toString();
+      return value instanceof Uint8Array ? { byteCount: value.length } : value;
+    }),
+  ) as object;
+}
+
+async function checkTasks(
+  context: CliContext,
+  args: readonly unknown[],
+  options: { readonly repeats: number },
+): Promise<number> {
+  const targets = (args[0] as readonly string[] | undefined) ?? [];
+  const app = await import("../app.ts");
+  const signals = stopSignals(systemRuntime(), (text) => void process.stderr.write(`${text.split(".")[0]}.\n`));
+  try {
+    const reports = await app.checkTasks(targets.length === 0 ? ["tasks"] : targets, {
+      repeats: options.repeats,
+      signal: signals.drain,
+      onEvent: (line) => void process.stderr.write(`${printableLine(line)}\n`),
+    });
+    context.json({ ok: reports.every(({ verdict }) => verdict === "valid"), tasks: reports });
+    for (const report of reports) {
+      const good = report.verdict === "valid";
+      const head = context.paint(good ? "green" : "red", report.verdict);
+      context.print(`${head}  ${context.paint("bold", printableLine(report.key))} (${report.kind})`);
+      for (const { number, id, status, severity, evidence, durationMs } of report.checks) {
+        const color = status === "pass" ? "green" : status === "fail" && severity === "E" ? "red" : "yellow";
+        const time = durationText(durationMs / 1_000);
+        context.print(
+          `  ${context.paint(color, status)} ${number} ${id}  ${printableLine(evidence)} ${context.paint("dim", time)}`,
+        );
+      }
+    }
+    const bad = reports.filter(({ verdict }) => verdict !== "valid");
+    context.print(
+      bad.length === 0
+        ? `${reports.length} checked, all good`
+        : `${reports.length} checked, ${bad.length} with errors: ${bad.map(({ key }) => printableLine(key)).join(", ")}`,
+    );
+    return signals.exitCode() ?? (bad.length === 0 ? EXIT.done : EXIT.gateFailed);
+  } finally {
+    signals.dispose();
+  }
+}

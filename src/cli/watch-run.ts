@@ -1,0 +1,55 @@
+/**
+ * Runs a loop of the product under the eyes of a person: a live board on a terminal, plain lines elsewhere, signals
+ * turned into draining and stopping. Knows nothing of what the loop does.
+ */
+import type { RunEvent } from "../core/events.ts";
+import { systemRuntime } from "../runtime/system.ts";
+import type { CliContext } from "./context.ts";
+import { plainLines } from "./plain-lines.ts";
+import { stopSignals } from "./stop-signals.ts";
+
+export interface Watched {
+  readonly onEvent: (event: RunEvent) => void;
+  /** First Ctrl-C: finish the step, save. */
+  readonly drain: AbortSignal;
+  /** Second: stop at once. */
+  readonly abort: AbortSignal;
+}
+
+export interface Seen<T> {
+  readonly value: T;
+  /** Exit code of the signal that ended it, or null. */
+  readonly signalExit: number | null;
+}
+
+/** Gives `work` what it needs to be watched; the terminal and the signals are given back also when it throws. */
+export async function watchRun<T>(context: CliContext, work: (watched: Watched) => Promise<T>): Promise<Seen<T>> {
+  const view = await openView(context);
+  const signals = stopSignals(systemRuntime(), view.say);
+  try {
+    const value = await work({ onEvent: view.onEvent, drain: signals.drain, abort: signals.abort });
+    return { value, signalExit: signals.exitCode() };
+  } finally {
+    await view.close();
+    signals.dispose();
+  }
+}
+
+interface View {
+  readonly onEvent: (event: RunEvent) => void;
+  readonly say: (text: string) => void;
+  close(): Promise<void>;
+}
+
+async function openView({ stream }: CliContext): Promise<View> {
+  const { CI, TERM } = process.env;
+  if (stream.isTTY === true && (CI === undefined || CI === "" || CI === "false") && TERM !== "dumb") {
+    const { openBoard } = await import("./board.ts");
+    return openBoard(stream);
+  }
+  return {
+    onEvent: plainLines((line) => void stream.write(`${line}\n`)),
+    say: (text) => void process.stderr.write(`${text}\n`),
+    close: async () => undefined,
+  };
+}
