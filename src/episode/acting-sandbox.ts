@@ -114,7 +114,8 @@ export class ActingSandbox {
       outputBytesMax: SETUP_OUTPUT_BYTES_MAX,
       signal,
     });
-    if (signal.aborted) throw new Failure("cancelled", "The episode was stopped during set-up.", { cause: signal.reason });
+    if (signal.aborted)
+      throw new Failure("cancelled", "The episode was stopped during set-up.", { cause: signal.reason });
     if (result.exitCode === 0) return;
     const end = result.exitCode === null ? result.verdict : `exit ${result.exitCode}`;
     throw this.#setupFailure(`its set-up ended with ${end}`, result.stderr.length > 0 ? result.stderr : result.stdout);
@@ -122,6 +123,9 @@ export class ActingSandbox {
 
   #setupFailure(what: string, output: Uint8Array | null): Failure {
     const detail = output === null ? "" : new TextDecoder().decode(output).trim().slice(-SETUP_DETAIL_CHARACTERS);
-    return new Failure("task_invalid", `Task ${this.#options.task.key}: ${what}${detail === "" ? "." : `:\n${detail}`}`);
+    return new Failure(
+      "task_invalid",
+      `Task ${this.#options.task.key}: ${what}${detail === "" ? "." : `:\n${detail}`}`,
+    );
   }
 }

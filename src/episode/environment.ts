@@ -251,7 +251,8 @@ export class EpisodeEnvironment implements Environment {
       return collected;
     } catch (error) {
       const failure = toFailure(error);
-      if (this.#signal.aborted) throw new Failure("cancelled", "The episode was stopped while it was collected.", { cause: error });
+      if (this.#signal.aborted)
+        throw new Failure("cancelled", "The episode was stopped while it was collected.", { cause: error });
       if (!isFault && failure.code !== "sandbox_killed") throw failure;
       if (!isFault) this.stopReason = "sandbox_killed";
       return { artifacts: { answer: null, files: [], missing: [], hash: artifactsHash(null, []) }, isOverCaps: true };

@@ -64,7 +64,8 @@ export class ActionExecutor {
     for (const [index, call] of action.calls.entries()) {
       const started = this.#options.runtime.monotonic();
       const bootMs = this.#notCharged();
-      const result = index < CALLS_MAX ? await this.#call(call) : invalid(`Not run: at most ${CALLS_MAX} calls an action.`);
+      const result =
+        index < CALLS_MAX ? await this.#call(call) : invalid(`Not run: at most ${CALLS_MAX} calls an action.`);
       this.#throwIfAborted();
       const durationMs = Math.max(0, this.#options.runtime.monotonic() - started - (this.#notCharged() - bootMs));
       this.#options.limits.chargeTool(durationMs);
@@ -157,7 +158,8 @@ export class ActionExecutor {
 
   #throwIfAborted(): void {
     const { signal } = this.#options;
-    if (signal.aborted) throw new Failure("cancelled", "The episode was stopped during a call.", { cause: signal.reason });
+    if (signal.aborted)
+      throw new Failure("cancelled", "The episode was stopped during a call.", { cause: signal.reason });
   }
 }
 

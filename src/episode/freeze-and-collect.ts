@@ -115,7 +115,10 @@ async function takePath(sandbox: Sandbox, path: string, basket: Basket): Promise
 /** False for a path the agent is answerable for; throws for one that the collector could not take. */
 function explain(path: string, error: FileError, message: string): false {
   if (AGENT_ERRORS.includes(error)) return false;
-  throw new Failure("artifact_lost", `The artifact ${path} could not be taken out of the sandbox (${error}): ${message}`);
+  throw new Failure(
+    "artifact_lost",
+    `The artifact ${path} could not be taken out of the sandbox (${error}): ${message}`,
+  );
 }
 
 /** Permission bits of a file, from the listing of its folder; 0644 where the folder is too large to list. */

@@ -65,7 +65,8 @@ export function createGrader(options: GraderOptions): Grader {
       const known = options.verdicts.find(identity);
       if (known !== null) return { ...known, isReused: true };
       const flying = flights.get(identity);
-      if (flying !== undefined && !flying.controller.signal.aborted) return { ...(await join(flying, input.signal)), isReused: true };
+      if (flying !== undefined && !flying.controller.signal.aborted)
+        return { ...(await join(flying, input.signal)), isReused: true };
       const flight = launch(options, input, identity);
       flights.set(identity, flight);
       const land = (): void => {
@@ -132,10 +133,7 @@ async function gradeOnce(
   const { task, artifacts, gradingSeed, fence } = input;
   // Creating a sandbox is idempotent by attempt, so a second grading must not meet the sandboxes of the first.
   const attemptId = regrade === 0 ? input.attemptId : `${input.attemptId}-regrade-${regrade}`;
-  const graded = await options.verifier.grade(
-    { task, artifacts, gradingSeed, attemptId, fence, signal },
-    options.pool,
-  );
+  const graded = await options.verifier.grade({ task, artifacts, gradingSeed, attemptId, fence, signal }, options.pool);
   if (!Number.isFinite(graded.total) || graded.total < 0 || graded.total > 1) {
     throw new Failure("verifier_report_invalid", `The verifier gave the total ${graded.total}; it must lie in [0, 1].`);
   }

@@ -121,9 +121,5 @@ const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
 /** Text without control sequences; line ends become `\n`, invalid UTF-8 the replacement character. */
 export function cleanText(bytes: Uint8Array): string {
-  return decoder
-    .decode(bytes)
-    .replace(ESCAPES, "")
-    .replace(/\r\n?/g, "\n")
-    .replace(CONTROLS, "");
+  return decoder.decode(bytes).replace(ESCAPES, "").replace(/\r\n?/g, "\n").replace(CONTROLS, "");
 }

@@ -28,7 +28,12 @@ export function endedOutcome(error: unknown, turnsTaken: number, cancel: AbortSi
   const failure: Failure = toFailure(error);
   if (cancel.aborted) return { kind: "cancelled", cause: cancelledCause(cancel.reason) };
   if (failureClass(failure.code) === "moved") return { kind: "cancelled", cause: cancelledCause(failure) };
-  return { kind: "failed", cause: failedCause(failure.code, turnsTaken), failure: failure.code, message: failure.message };
+  return {
+    kind: "failed",
+    cause: failedCause(failure.code, turnsTaken),
+    failure: failure.code,
+    message: failure.message,
+  };
 }
 
 function cancelledCause(reason: unknown): CancelledCause {

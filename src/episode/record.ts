@@ -8,7 +8,14 @@ import type { Action, Observation, Tool } from "../core/environment.ts";
 import type { EpisodePlan } from "../core/episode.ts";
 import { canonicalJson } from "../core/json.ts";
 import type { Outcome } from "../core/outcome.ts";
-import type { BodyHash, MessageNode, ToolCallRecord, Trajectory, TrajectoryRecord, TurnRecord } from "../core/trajectory.ts";
+import type {
+  BodyHash,
+  MessageNode,
+  ToolCallRecord,
+  Trajectory,
+  TrajectoryRecord,
+  TurnRecord,
+} from "../core/trajectory.ts";
 import { TRAJECTORY_SCHEMA_VERSION } from "../core/trajectory.ts";
 import type { EpisodeEnvironment, TurnLog } from "./environment.ts";
 import { tokenSegment } from "./token-segment.ts";
@@ -20,11 +27,7 @@ export interface RecordContext {
   readonly promptHash: string;
 }
 
-export function recordContext(
-  code: RecordContext["code"],
-  tools: readonly Tool[],
-  systemText: string,
-): RecordContext {
+export function recordContext(code: RecordContext["code"], tools: readonly Tool[], systemText: string): RecordContext {
   const definitions = tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
   return {
     code,
@@ -63,7 +66,12 @@ export function buildRecord(input: RecordInput): TrajectoryRecord {
     fence: plan.fence,
     startedAt: input.startedAt,
     task: taskPart(plan),
-    agent: { name: "sandlot", version: context.code.sandlot, toolsHash: context.toolsHash, promptHash: context.promptHash },
+    agent: {
+      name: "sandlot",
+      version: context.code.sandlot,
+      toolsHash: context.toolsHash,
+      promptHash: context.promptHash,
+    },
     policy: { ...plan.policy.describe, versionFirst: Math.min(...versions), versionLast: Math.max(...versions) },
     seeds: {
       task: plan.task.generator?.seed ?? "0",
@@ -84,7 +92,8 @@ export function buildRecord(input: RecordInput): TrajectoryRecord {
     turns,
     nodes: graph.nodes,
     branches: graph.leaf === null ? [] : [{ leaf: graph.leaf, reason: "main", trainable: segment !== null }],
-    tokens: segment === null ? null : { count: segment.ids.length, sampledCount: segment.mask.reduce((a, b) => a + b, 0) },
+    tokens:
+      segment === null ? null : { count: segment.ids.length, sampledCount: segment.mask.reduce((a, b) => a + b, 0) },
     outcome,
     tests: environment.verdict?.tests ?? [],
     verification: verificationPart(environment),
@@ -217,7 +226,11 @@ function timingPart(plan: EpisodePlan, environment: EpisodeEnvironment, log: rea
   };
 }
 
-function extraPart(environment: EpisodeEnvironment, log: readonly TurnLog[], hasNoSegment: boolean): Record<string, unknown> {
+function extraPart(
+  environment: EpisodeEnvironment,
+  log: readonly TurnLog[],
+  hasNoSegment: boolean,
+): Record<string, unknown> {
   const extra: Record<string, unknown> = {};
   if (environment.closeFailure !== null) extra["closeFailure"] = environment.closeFailure.message;
   if (hasNoSegment && log.some((entry) => (entry.action?.tokens ?? null) !== null)) extra["tokensDiscontinuous"] = true;

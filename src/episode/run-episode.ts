@@ -65,7 +65,12 @@ interface Ends {
   readonly deadline: AbortSignal;
 }
 
-async function endOf(plan: EpisodePlan, environment: EpisodeEnvironment, runtime: Runtime, ends: Ends): Promise<Outcome> {
+async function endOf(
+  plan: EpisodePlan,
+  environment: EpisodeEnvironment,
+  runtime: Runtime,
+  ends: Ends,
+): Promise<Outcome> {
   const signal = AbortSignal.any([ends.cancel, ends.deadline]);
   try {
     return await untilAborted(play(plan, environment, runtime, signal), signal, runtime);
@@ -110,7 +115,10 @@ async function act(
   let isLate = false;
   const late = (): Error => {
     isLate = true;
-    return new Failure("endpoint_unavailable", `The policy had not answered after ${Math.round(deadline.ms)} ms, all that was left.`);
+    return new Failure(
+      "endpoint_unavailable",
+      `The policy had not answered after ${Math.round(deadline.ms)} ms, all that was left.`,
+    );
   };
   try {
     return await withDeadline(runtime, deadline.ms, late, (over) =>

@@ -52,7 +52,8 @@ async function edit(context: ToolContext, path: string, before: string, after: s
   }
   if (!read.ok) return textResult(`${path}: ${read.message}`);
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(read.value);
-  if (!Buffer.from(text).equals(Buffer.from(read.value))) return textResult(`${path} is not UTF-8 text; edit cannot change it.`);
+  if (!Buffer.from(text).equals(Buffer.from(read.value)))
+    return textResult(`${path} is not UTF-8 text; edit cannot change it.`);
   const first = text.indexOf(before);
   if (first === -1) return textResult(`The text in old does not occur in ${path}; nothing was changed.`);
   if (text.indexOf(before, first + 1) !== -1) {
@@ -74,5 +75,7 @@ async function write(context: ToolContext, path: string, text: string): Promise<
     signal: context.signal,
   });
   if (result.exitCode === 0) return textResult(`Wrote ${path}.`);
-  return textResult(`${path} could not be written: ${new TextDecoder().decode(result.stderr).trim() || result.verdict}`);
+  return textResult(
+    `${path} could not be written: ${new TextDecoder().decode(result.stderr).trim() || result.verdict}`,
+  );
 }
