@@ -73,7 +73,6 @@ export function nextBoard(state: BoardState, event: RunEvent): BoardState {
         phases: [...state.phases.filter((phase) => phase !== event.phase), event.phase],
         note: event.note,
         progress: null,
-        step: null,
       };
     case "progress-made":
       return { ...state, progress: event.progress, metrics: { ...state.metrics, ...event.progress.metrics } };

@@ -12,6 +12,8 @@ import { countText, durationText, numberText, percentText, progressBar, rateText
 const FRAMES_PER_SECOND = 8;
 const WIDTH_MIN = 40;
 const WIDTH_MAX = 110;
+/** Percentage, elapsed time and time left, at their longest. */
+const TIMES_WIDTH = 50;
 
 const PHASE_NAMES: Readonly<Record<RunPhase, string>> = {
   setup: "set-up",
@@ -121,16 +123,16 @@ function ProgressLine({ state, width }: { readonly state: BoardState; readonly w
     return h(Text, { bold: true, color, wrap: "truncate" }, `${state.end}${elapsed}`);
   }
   if (progress === null) return h(Text, { wrap: "truncate", dimColor: true }, printableLine(state.note) || "…");
-  const share = progress.total > 0 ? progress.done / progress.total : 0;
-  const left = `${countText(progress.done)}/${countText(progress.total)}`.padStart(11);
-  const eta = progress.etaSeconds === null ? "" : `  ETA ${durationText(progress.etaSeconds)}`;
-  const right = `${percentText(share).padStart(8)}  ${durationText(progress.elapsedSeconds)}${eta}`;
-  const room = Math.max(10, width - left.length - 44);
+  const share = progress.total > 0 ? progress.done / progress.total : null;
+  const left = `${countText(progress.done)}/${countText(progress.total)}`.padEnd(11);
+  const eta = progress.etaSeconds === null ? "" : `   ETA ${durationText(progress.etaSeconds)}`;
+  const right = `${percentText(share).padStart(9)}   elapsed ${durationText(progress.elapsedSeconds)}${eta}`;
+  const room = Math.max(8, width - left.length - TIMES_WIDTH);
   const bar = progressBar(progress.done, progress.total, room);
   return h(
     Text,
     { wrap: "truncate" },
-    `${left}  `,
+    `${left} `,
     h(Text, { color: "cyan" }, bar.full),
     dim(bar.rest),
     h(Text, null, right),
@@ -141,10 +143,10 @@ function ProgressLine({ state, width }: { readonly state: BoardState; readonly w
 function Curve({ state, width }: { readonly state: BoardState; readonly width: number }): ReactElement {
   const isReward = state.rewards.length > 0;
   const values = isReward ? state.rewards : state.losses;
-  const label = (isReward ? "reward" : "SFT loss").padEnd(10);
+  const label = (isReward ? "reward" : "SFT loss").padEnd(13);
   const first = numberText(values[0]);
   const last = numberText(values.at(-1));
-  const line = sparkline(values, width - 28);
+  const line = sparkline(values, width - 34);
   return h(
     Text,
     { wrap: "truncate" },
@@ -160,13 +162,13 @@ interface Cell {
   readonly value: string;
 }
 
-/** Numbers in a grid: as many columns as fit, each label over the same place. */
+/** Numbers in a grid: as many columns as fit, labels and values each under one another. */
 function Numbers({ state, width }: { readonly state: BoardState; readonly width: number }): ReactElement {
   const { metrics, progress } = state;
   const kinds = outcomeKinds(state.outcomes);
   const cells: readonly Cell[] = [
-    { label: "loss", value: numberText(metrics["loss"], 4) },
-    { label: "KL", value: numberText(metrics["kl"], 4) },
+    { label: "loss", value: numberText(metrics["loss"]) },
+    { label: "KL", value: numberText(metrics["kl"]) },
     { label: "entropy", value: numberText(metrics["entropy"]) },
     { label: "step", value: countText(state.step) },
     { label: "sandboxes/s", value: rateText(progress?.sandboxesPerSecond ?? null) },
@@ -175,13 +177,22 @@ function Numbers({ state, width }: { readonly state: BoardState; readonly width:
     { label: "failed", value: countText(kinds["failed"] ?? 0) },
   ];
   const perRow = width >= 72 ? 4 : 2;
-  const cellWidth = Math.floor(width / perRow);
+  const columns = Array.from({ length: perRow }, (_, column) => {
+    const labels = cells.filter((_cell, index) => index % perRow === column).map(({ label }) => label.length + 2);
+    return Math.max(...labels);
+  });
+  const spare = Math.floor((width - columns.reduce((sum, label) => sum + label, 0)) / perRow);
   const rows: ReactElement[] = [];
   for (let start = 0; start < cells.length; start += perRow) {
-    const row = cells.slice(start, start + perRow).map(({ label, value }) => {
+    const row = cells.slice(start, start + perRow).map(({ label, value }, column) => {
+      const labelWidth = columns[column] ?? 0;
       const isTrouble = label === "failed" && value !== "0";
-      const shown = h(Text, isTrouble ? { color: "yellow" } : null, value.slice(0, cellWidth - label.length - 2));
-      return h(Box, { key: label, width: cellWidth }, h(Text, { wrap: "truncate" }, dim(`${label} `), shown));
+      const shown = h(Text, isTrouble ? { color: "yellow" } : null, value.slice(0, spare - 1));
+      return h(
+        Box,
+        { key: label, width: labelWidth + spare },
+        h(Text, { wrap: "truncate" }, dim(label.padEnd(labelWidth)), shown),
+      );
     });
     rows.push(h(Box, { key: start }, ...row));
   }
@@ -201,8 +212,7 @@ export function intervalRuler(
 }
 
 function evaluationLines(state: BoardState, width: number): ReactElement[] {
-  if (state.evaluations.length === 0)
-    return [h(Text, { key: "pass", dimColor: true }, "held-out pass@1  not measured yet")];
+  if (state.evaluations.length === 0) return [h(Text, { key: "pass", dimColor: true }, "held-out    not measured yet")];
   const name = (label: string): string => `held-out ${printableLine(label)}`;
   const labelWidth = Math.max(...state.evaluations.map(({ label }) => name(label).length));
   const ruler = Math.max(0, Math.min(40, width - labelWidth - 48));

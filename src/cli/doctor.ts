@@ -1,5 +1,6 @@
 /** `sandlot doctor`: what this machine offers, what is missing, and the command that would mend it. */
 import type { Command } from "commander";
+import { commandName } from "./command-name.ts";
 import { action, type CliContext } from "./context.ts";
 import { printableLine } from "./escape.ts";
 import { EXIT } from "./exit-code.ts";
@@ -27,7 +28,7 @@ async function doctor(
   context.json({ ok: missing.length === 0, missing: missing.map(({ name }) => name), reports });
   if (options.required === true) {
     for (const { text } of missing) process.stderr.write(`${text}\n`);
-    if (missing.length > 0) process.stderr.write("All of it: sandlot doctor\n");
+    if (missing.length > 0) process.stderr.write(`All of it: ${commandName()} doctor\n`);
     return exitCode;
   }
   for (const { provider, lines } of reports) {

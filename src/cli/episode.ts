@@ -1,6 +1,7 @@
 /** `sandlot episode show`: what really happened in one episode. */
 import type { Command } from "commander";
 import { Failure } from "../core/errors.ts";
+import { commandName } from "./command-name.ts";
 import { action, type CliContext } from "./context.ts";
 import { episodeJson, episodeReplay } from "./episode-replay.ts";
 import { EXIT } from "./exit-code.ts";
@@ -25,7 +26,7 @@ async function showEpisode(context: CliContext, args: readonly unknown[]): Promi
     const stored = await store.trajectory(runId, episodeNo);
     if (stored === null) {
       const { done, failed } = await store.counts(runId);
-      const had = `Its ${done + failed} finished episodes are listed by: sandlot run show ${runId}`;
+      const had = `Its ${done + failed} finished episodes are listed by: ${commandName()} run show ${runId}`;
       throw new Failure("not_found", `Run ${runId} has no record of episode ${episodeNo}. ${had}`);
     }
     if (context.isJson) context.json(await episodeJson(stored));
@@ -42,7 +43,10 @@ export function episodeAsked(
   const joined = /^(.+)-(\d+)$/.exec(run);
   const [name, number] = episode === null ? [joined?.[1], joined?.[2]] : [run, episode];
   if (name === undefined || number === undefined || !/^\d{1,12}$/.test(number)) {
-    throw new Failure("request_invalid", "Name the run and the number of the episode: sandlot episode show RUN 12");
+    throw new Failure(
+      "request_invalid",
+      `Name the run and the number of the episode: ${commandName()} episode show RUN 12`,
+    );
   }
   return { run: name, episodeNo: Number(number) };
 }

@@ -1,5 +1,6 @@
 /** What an evaluation leaves on the screen: pass@1, pass@k, each task, and what to look at next. */
 import type { EvaluateSummary } from "../run/report.ts";
+import { commandName } from "./command-name.ts";
 import type { CliContext } from "./context.ts";
 import { printableLine } from "./escape.ts";
 import { countText, durationText, numberText, passRateText } from "./format.ts";
@@ -43,7 +44,7 @@ export function evaluateTable(summary: EvaluateSummary, { paint }: Pick<CliConte
     ]);
   const more = summary.byTask.length - rows.length;
   const rest = more > 0 ? `\n  and ${countText(more)} more; --json lists all` : "";
-  const next = `Look at one: sandlot episode show ${printableLine(summary.runId)} 0`;
+  const next = `Look at one: ${commandName()} episode show ${printableLine(summary.runId)} 0`;
   return [
     `\n${paint("bold", `evaluation ${printableLine(summary.runId)}`)}\n${pairsText(pairs)}`,
     `${tableText(columns, rows)}${rest}`,

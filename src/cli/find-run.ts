@@ -2,6 +2,7 @@
 import { Failure } from "../core/errors.ts";
 import { nearestName } from "../core/naming.ts";
 import type { RunRow, Store } from "../core/store.ts";
+import { commandName } from "./command-name.ts";
 
 const PREFIX_MIN = 4;
 
@@ -18,6 +19,6 @@ export async function findRun(store: Pick<Store, "runs">, asked: string): Promis
   }
   const ids = runs.map(({ runId }) => runId);
   const nearest = nearestName(asked, ids);
-  const hint = nearest === null ? "List them: sandlot run list" : `Did you mean ${nearest}?`;
+  const hint = nearest === null ? `List them: ${commandName()} run list` : `Did you mean ${nearest}?`;
   throw new Failure("not_found", `There is no run "${asked}" in this data folder. ${hint}`);
 }

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import type { RunRow, Store } from "../core/store.ts";
 import type { EvaluateSummary, TrainSummary } from "../run/report.ts";
+import { commandName } from "./command-name.ts";
 import { action, type CliContext } from "./context.ts";
 import { printableLine } from "./escape.ts";
 import { evaluateTable } from "./evaluate-table.ts";
@@ -50,7 +51,7 @@ async function listRuns(context: CliContext): Promise<number> {
     const runs = await store.runs();
     context.json({ runs: runs.map(withoutTexts) });
     if (runs.length === 0) {
-      context.print("No runs yet. Start one: sandlot train recipes/first-light.toml");
+      context.print(`No runs yet. Start one: ${commandName()} train recipes/first-light.toml`);
       return EXIT.done;
     }
     const columns = [
@@ -120,7 +121,7 @@ async function showRun(context: CliContext, args: readonly unknown[]): Promise<n
     );
     if (run.summary !== null) context.print(summaryText(run, run.summary, context));
     else if (run.owner === null && run.kind === "train")
-      context.print(`\nGo on with it: sandlot run resume ${run.runId}`);
+      context.print(`\nGo on with it: ${commandName()} run resume ${run.runId}`);
     return EXIT.done;
   });
 }

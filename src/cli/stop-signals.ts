@@ -3,6 +3,7 @@
  * resumed. A third, should stopping hang, leaves at once.
  */
 import type { Runtime } from "../core/runtime.ts";
+import { commandName } from "./command-name.ts";
 import { SIGNAL_EXIT } from "./exit-code.ts";
 
 type StopSignal = keyof typeof SIGNAL_EXIT;
@@ -33,10 +34,10 @@ export function stopSignals(runtime: Pick<Runtime, "monotonic">, say: (text: str
     first ??= signal;
     if (!drain.signal.aborted) {
       const again = signal === "SIGINT" ? "Ctrl-C again stops at once; go" : "Go";
-      say(`Finishing the current step. ${again} on with: sandlot run resume`);
+      say(`Finishing the current step. ${again} on with: ${commandName()} run resume`);
       drain.abort(signal);
     } else if (!abort.signal.aborted) {
-      say("Stopping at once. Go on with: sandlot run resume");
+      say(`Stopping at once. Go on with: ${commandName()} run resume`);
       abort.abort(signal);
     } else {
       process.exit(SIGNAL_EXIT[signal]);

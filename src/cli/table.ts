@@ -32,3 +32,15 @@ export function pairsText(pairs: readonly (readonly [string, string])[], indent 
     })
     .join("\n");
 }
+
+/** Items joined by commas, broken between items into lines of at most `width` characters where that is possible. */
+export function wrappedList(items: readonly string[], width: number): string {
+  const lines: string[] = [];
+  for (const [index, item] of items.entries()) {
+    const text = index === items.length - 1 ? item : `${item},`;
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + text.length > width) lines.push(text);
+    else lines[lines.length - 1] = `${last} ${text}`;
+  }
+  return lines.join("\n");
+}

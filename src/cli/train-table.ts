@@ -4,20 +4,27 @@
  */
 import type { PassRate } from "../core/events.ts";
 import type { TrainSummary } from "../run/report.ts";
+import { commandName } from "./command-name.ts";
 import type { CliContext } from "./context.ts";
 import { printableLine } from "./escape.ts";
-import { bytesText, countText, durationText, numberText, passRateText, percentText, sparkline } from "./format.ts";
-import { pairsText, tableText } from "./table.ts";
+import { bytesText, countText, durationText, numberText, percentText, sparkline } from "./format.ts";
+import { pairsText, tableText, wrappedList } from "./table.ts";
+
+/** Columns the labels of a list of pairs take at most. */
+const LABELS_WIDTH = 24;
 
 type Look = Pick<CliContext, "paint" | "width">;
 
 export function trainTable(summary: TrainSummary, look: Look): string {
-  const sections = [heading(summary, look), heldOutSection(summary, look), rewardSection(summary, look)];
-  sections.push(`${look.paint("bold", "What it took")}\n${pairsText(costPairs(summary))}`);
-  const next = nextCommands(summary).map(([command, why]) => [`  ${command}`, `# ${why}`] as const);
-  const width = Math.max(...next.map(([command]) => command.length));
-  const lines = next.map(([command, why]) => `${command.padEnd(width)}  ${look.paint("dim", why)}`);
-  sections.push(`${look.paint("bold", "Worth trying next")}\n${lines.join("\n")}`);
+  const { paint } = look;
+  const next = nextCommands(summary).map(([command, why]) => `  ${paint("dim", `# ${why}`)}\n  ${command}`);
+  const sections = [
+    heading(summary, look),
+    heldOutSection(summary, look),
+    rewardSection(summary, look),
+    `${paint("bold", "What it took")}\n${pairsText(costPairs(summary, look.width - LABELS_WIDTH))}`,
+    `${paint("bold", "Worth trying next")}\n${next.join("\n")}`,
+  ];
   return `\n${sections.filter((section) => section !== "").join("\n\n")}`;
 }
 
@@ -31,32 +38,29 @@ function heading(summary: TrainSummary, { paint }: Look): string {
 
 function heldOutSection(summary: TrainSummary, { paint }: Look): string {
   const { heldOut } = summary;
-  const title = paint("bold", "Held-out pass@1 (95 % interval)");
+  const title = paint("bold", "Held-out pass@1 with 95 % intervals");
   if (heldOut === null) return `${title}\n  not measured: the run ended before both evaluations`;
-  const row = (name: string, sampled: PassRate, greedy: PassRate | null, hard: PassRate | null): string[] => [
-    `  ${name}`,
-    passRateText(sampled),
-    passRateText(greedy),
-    passRateText(hard),
-  ];
-  const change = (before: PassRate | null, after: PassRate | null): string =>
-    before === null || after === null ? "–" : signed(after.passRate - before.passRate);
+  const row = (name: string, before: PassRate | null, after: PassRate | null): string[][] => {
+    if (before === null || after === null) return [];
+    const episodes = before.episodes === after.episodes ? [before.episodes] : [before.episodes, after.episodes];
+    const change = signed(after.passRate - before.passRate);
+    return [[`  ${name}`, intervalText(before), intervalText(after), change, episodes.map(countText).join(" and ")]];
+  };
   const rows = [
-    row("before RL (after SFT)", heldOut.before, heldOut.greedyBefore, heldOut.hardBefore),
-    row("after RL", heldOut.after, heldOut.greedyAfter, heldOut.hardAfter),
-    [
-      "  difference",
-      change(heldOut.before, heldOut.after),
-      change(heldOut.greedyBefore, heldOut.greedyAfter),
-      change(heldOut.hardBefore, heldOut.hardAfter),
-    ],
+    ...row("sampled", heldOut.before, heldOut.after),
+    ...row("greedy", heldOut.greedyBefore, heldOut.greedyAfter),
+    ...row("harder", heldOut.hardBefore, heldOut.hardAfter),
   ];
-  const columns = [{ title: "" }, { title: "sampled" }, { title: "greedy" }, { title: "harder split" }];
-  const used = columns.map((_, index) => index < 2 || rows.some((cells) => cells[index] !== "–"));
-  const kept = <T>(cells: readonly T[]): T[] => cells.filter((_, index) => used[index]);
-  const apart = heldOut.after.low > heldOut.before.high;
-  const verdict = apart ? "the intervals do not overlap" : "the intervals overlap: not a sure difference";
-  return `${title}\n${tableText(kept(columns), rows.map(kept))}\n  ${paint(apart ? "green" : "yellow", verdict)}`;
+  const columns = ["", "before RL, after SFT", "after RL", "difference", "episodes"].map((name) => ({ title: name }));
+  const apart = heldOut.after.low > heldOut.before.high || heldOut.after.high < heldOut.before.low;
+  const verdict = apart
+    ? "The sampled intervals do not overlap."
+    : "The sampled intervals overlap: no sure difference.";
+  return `${title}\n${tableText(columns, rows)}\n  ${paint(apart ? "green" : "yellow", verdict)}`;
+}
+
+function intervalText({ passRate, low, high }: PassRate): string {
+  return `${passRate.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`;
 }
 
 function signed(value: number): string {
@@ -71,17 +75,17 @@ function rewardSection(summary: TrainSummary, { paint, width }: Look): string {
   return `${paint("bold", "Reward by step")}  ${ends}  (${countText(summary.stepCount)} steps)\n  ${paint("green", line)}`;
 }
 
-function costPairs(summary: TrainSummary): [string, string][] {
+function costPairs(summary: TrainSummary, width: number): [string, string][] {
   const reused = summary.episodes === 0 ? null : summary.verdictsReused / summary.episodes;
   const effective = summary.effectiveEpisodesPerCoreHour;
   return [
     ["episodes run", countText(summary.episodes)],
     ["sandboxes created", countText(summary.sandboxesCreated)],
     ["verdicts reused", `${countText(summary.verdictsReused)} (${percentText(reused)} of episodes)`],
-    ["outcomes", outcomesText(summary.outcomes, "graded")],
-    ["failures by class", outcomesText(summary.outcomes, "failed") || "none"],
-    ["time by phase", secondsText(summary.secondsByPhase)],
-    ["episode time", secondsText(summary.secondsByEpisodePhase)],
+    ["outcomes", outcomesText(summary.outcomes, "graded", width)],
+    ["failures by class", outcomesText(summary.outcomes, "failed", width) || "none"],
+    ["time by phase", secondsText(summary.secondsByPhase, width)],
+    ["episode time", secondsText(summary.secondsByEpisodePhase, width)],
     [
       "effective episodes",
       effective === null ? "–" : `${countText(effective)} graded with non-zero advantage per core-hour of RL`,
@@ -91,38 +95,36 @@ function costPairs(summary: TrainSummary): [string, string][] {
 }
 
 /** Outcome classes with their counts: those of `failed`, or all others; most frequent first. */
-function outcomesText(outcomes: TrainSummary["outcomes"], part: "graded" | "failed"): string {
-  return Object.entries(outcomes)
+function outcomesText(outcomes: TrainSummary["outcomes"], part: "graded" | "failed", width: number): string {
+  const items = Object.entries(outcomes)
     .filter(([outcome]) => outcome.startsWith("failed/") === (part === "failed"))
     .sort(([, a], [, b]) => b - a)
-    .map(([outcome, count]) => `${outcome} ${countText(count)}`)
-    .join(", ");
+    .map(([outcome, count]) => `${outcome} ${countText(count)}`);
+  return wrappedList(items, width);
 }
 
-function secondsText(seconds: Readonly<Record<string, number>>): string {
+function secondsText(seconds: Readonly<Record<string, number>>, width: number): string {
   const total = Object.values(seconds).reduce((sum, value) => sum + value, 0);
   if (total === 0) return "–";
-  return Object.entries(seconds)
-    .map(([name, value]) => `${name} ${durationText(value)} (${Math.round((100 * value) / total)} %)`)
-    .join(", ");
+  const items = Object.entries(seconds).map(
+    ([name, value]) => `${name} ${durationText(value)} (${Math.round((100 * value) / total)} %)`,
+  );
+  return wrappedList(items, width);
 }
 
 /** Three commands that work as printed, with what they are good for. */
-function nextCommands(summary: TrainSummary): [string, string][] {
-  if (summary.state !== "done") {
+function nextCommands({ runId, state, episodes }: TrainSummary): [string, string][] {
+  const sandlot = commandName();
+  if (state !== "done") {
     return [
-      [`sandlot run resume ${summary.runId}`, "go on where it stopped"],
-      [`sandlot run show ${summary.runId}`, "what it has done so far"],
-      [`sandlot episode show ${summary.runId} 0`, "replay its first episode"],
+      [`${sandlot} run resume ${runId}`, "go on where it stopped"],
+      [`${sandlot} run show ${runId}`, "what it has done so far"],
+      [`${sandlot} episode show ${runId} 0`, "replay its first episode"],
     ];
   }
-  const last = Math.max(0, summary.episodes - 1);
   return [
-    [`sandlot episode show ${summary.runId} ${last}`, "replay one held-out episode, test by test"],
-    [
-      `sandlot evaluate tasks/generator/first-light --policy ${summary.runId}`,
-      "measure this policy again, with pass@k",
-    ],
-    ["sandlot train recipes/first-light.toml --set rl.steps=120", "train for longer"],
+    [`${sandlot} episode show ${runId} ${Math.max(0, episodes - 1)}`, "replay one held-out episode, test by test"],
+    [`${sandlot} evaluate tasks/generator/first-light --policy ${runId}`, "measure the trained policy again"],
+    [`${sandlot} train recipes/first-light.toml --set rl.steps=120`, "train for longer"],
   ];
 }
