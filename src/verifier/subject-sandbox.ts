@@ -25,11 +25,13 @@ export async function preparedSubject(grade: GradeRequest, sandboxes: SandboxPoo
   const { task, artifacts } = grade;
   const sandbox = await sandboxes.claim(gradingRequest(grade, "subject"), grade.signal);
   try {
-    await placeFiles(sandbox, task.files, "subject");
-    if (task.setup !== null) await asRoot(sandbox, task.setup, grade);
-    await asRoot(sandbox, `mkdir -p -- ${quoted(task.workdir)}${clearing(task)}`, grade);
-    await placeFiles(sandbox, artifacts.files, "subject");
-    await asRoot(sandbox, `chown -R subject: -- ${quoted(task.workdir)}`, grade);
+    await asRoot(sandbox, "/", `mkdir -p -- ${quoted(task.workdir)}`, grade);
+    await placeOwned(sandbox, task, task.files);
+    if (task.setup !== null) await asRoot(sandbox, task.workdir, task.setup, grade);
+    const cleared = clearing(task);
+    if (cleared !== "") await asRoot(sandbox, "/", cleared, grade);
+    await placeOwned(sandbox, task, artifacts.files);
+    await asRoot(sandbox, "/", `chown -hR subject: -- ${quoted(task.workdir)}`, grade);
     return sandbox;
   } catch (error) {
     await sandbox.destroy();
@@ -67,6 +69,17 @@ export async function placeFiles(sandbox: Sandbox, files: readonly FileContent[]
   }
 }
 
+/** As in the agent's sandbox: what lies in the work folder belongs to who runs there, anything else to root. */
+async function placeOwned(sandbox: Sandbox, task: Task, files: readonly FileContent[]): Promise<void> {
+  const isInside = (file: FileContent): boolean => file.path.startsWith(`${task.workdir.replace(/\/$/, "")}/`);
+  await placeFiles(sandbox, files.filter(isInside), "subject");
+  await placeFiles(
+    sandbox,
+    files.filter((file) => !isInside(file)),
+    "root",
+  );
+}
+
 /** Absolute, without empty, `.` or `..` parts, so that a prefix put before it holds. */
 export function isCleanPath(path: string): boolean {
   const [first, ...parts] = path.split("/");
@@ -78,12 +91,13 @@ function clearing(task: Task): string {
   const roots = task.contract.state === "workdir" ? [task.workdir] : task.contract.files.map((rule) => rule.path);
   const clean = roots.filter(isCleanPath);
   if (task.contract.state === "answer" || clean.length === 0) return "";
-  return clean.map((root) => `; if [ -e ${quoted(root)} ]; then find ${quoted(root)} ! -type d -delete; fi`).join("");
+  return clean.map((root) => `if [ -e ${quoted(root)} ]; then find ${quoted(root)} ! -type d -delete; fi`).join("; ");
 }
 
-async function asRoot(sandbox: Sandbox, command: string, grade: GradeRequest): Promise<void> {
+async function asRoot(sandbox: Sandbox, cwd: string, command: string, grade: GradeRequest): Promise<void> {
   const result = await sandbox.exec(command, {
     user: "root",
+    cwd,
     envVars: { ...SUBJECT_ENVIRONMENT, ...grade.task.envVars },
     timeoutMs: SETUP_MS,
     outputBytesMax: OUTPUT_BYTES_MAX,
