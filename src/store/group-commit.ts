@@ -5,6 +5,7 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { Failure } from "../core/errors.ts";
+import type { Runtime } from "../core/runtime.ts";
 import { inTransaction } from "./database.ts";
 import type { Content } from "./pack.ts";
 import type { StoredContents } from "./record-bytes.ts";
@@ -41,6 +42,7 @@ interface Waiting {
 export function groupCommit(options: {
   readonly database: DatabaseSync;
   readonly folder: string;
+  readonly runtime: Runtime;
   readonly put: (contents: readonly Content[]) => Promise<StoredContents>;
   /** Runs inside the transaction, before the writes whose contents these are. */
   readonly recordObjects: (stored: StoredContents) => void;
@@ -50,7 +52,7 @@ export function groupCommit(options: {
 
   const commitGroup = async (): Promise<void> => {
     // Lets every caller of this turn of the event loop join the group.
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    await options.runtime.sleep(0);
     const group = takeGroup(queue);
     const packed = group.filter((write) => write.contents.length > 0 && write.isWanted());
     let stored: StoredContents | null = null;

@@ -104,6 +104,7 @@ function partsOf(options: OpenStoreOptions, database: DatabaseSync, objects: Fol
       : groupCommit({
           database,
           folder,
+          runtime,
           put: (contents) => bytes.put(`p/default/pack/${runtime.id()}`, contents),
           recordObjects: trajectories.recordObjects,
         });
