@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { MatchCase, Task } from "../../../src/core/task.ts";
+import { charsTokenizer } from "../../../src/policy/tokenizer.ts";
 import { generator } from "./generator.ts";
 
 const CONTEXT_TOKENS = 96;
@@ -120,12 +121,14 @@ test("every task has at least five wrong solutions, and one is wrong at an edge 
 test("instruction and answer fit a small model's context", () => {
   const texts = sample(100).map((task) => [task.instruction, task.oracle.answer ?? ""] as const);
   const shown = demonstrations(500, 1).map(({ instruction, answer }) => [instruction, answer] as const);
+  const { alphabet } = generator;
+  if (alphabet === null) throw new Error("the family declares its alphabet");
+  const tokenizer = charsTokenizer(alphabet);
+  const tokensIn = (text: string) => tokenizer.encode(text).length;
   for (const [instruction, answer] of [...texts, ...shown]) {
     expect(tokensIn(answer) + 1, answer).toBeLessThanOrEqual(ANSWER_TOKENS);
     expect(tokensIn(instruction) + tokensIn(answer) + FRAME_TOKENS).toBeLessThanOrEqual(CONTEXT_TOKENS);
   }
-  expect(generator.alphabet?.characters.length).toBeLessThanOrEqual(96);
-  expect(generator.alphabet?.keywords.length).toBeLessThanOrEqual(64);
 });
 
 test("the steps dial sets the number of steps; what a split does not have is refused by name", () => {
@@ -171,18 +174,6 @@ function rewardOf(task: Task, cases: readonly MatchCase[], failed: readonly Matc
     return sum + (tier.weight * (all - missed)) / all;
   }, 0);
   return earned / weights;
-}
-
-/** Longest match first, as the tokenizer reads keywords. Throws on a character that was not declared. */
-function tokensIn(text: string): number {
-  const { characters, keywords } = generator.alphabet ?? { characters: "", keywords: [] };
-  let tokens = 0;
-  for (let at = 0; at < text.length; tokens += 1) {
-    const found = keywords.filter((keyword) => text.startsWith(keyword, at)).map((keyword) => keyword.length);
-    if (found.length === 0 && !characters.includes(text[at] ?? "")) throw new Error(`undeclared: ${text.slice(at)}`);
-    at += Math.max(1, ...found);
-  }
-  return tokens;
 }
 
 /** Answers as compact JSON, null where Python raises; the system's own Python, once for all. */
