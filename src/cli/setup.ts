@@ -16,11 +16,12 @@ export function addSetup(program: Command): void {
 
 async function setup(context: CliContext, _args: readonly unknown[], options: { quiet?: boolean }): Promise<number> {
   const app = await import("../app.ts");
-  const builds = await app.setup((line) => void process.stderr.write(`${line}\n`));
-  for (const { part, path, compiler, isFresh, durationMs } of builds) {
-    if (options.quiet === true && !isFresh) continue;
-    const how = isFresh ? `built by ${compiler} in ${durationText(durationMs / 1_000)}` : "already built";
-    context.print(`native ${part}: ${how}: ${path}`);
+  const builds = await app.setup((line) => {
+    if (options.quiet !== true) context.print(line);
+  });
+  for (const { part, compiler, isFresh, durationMs } of builds) {
+    if (options.quiet !== true || !isFresh) continue;
+    context.print(`${part}: built in ${durationText(durationMs / 1_000)} with ${compiler}`);
   }
   context.json({ builds });
   return EXIT.done;
