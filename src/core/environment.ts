@@ -38,6 +38,8 @@ export interface Action {
   readonly raw: string | null;
   /** Tokens sampled in this action, for the token limit. Estimated (and said so in the record) where unknown. */
   readonly sampledTokens: number;
+  /** True where `sampledTokens` was estimated from the length of the text, because the endpoint did not say. */
+  readonly isSampledTokensEstimated?: boolean;
   /** Set when the policy could not go on: its context is full, or its own sampling limit cut the turn. */
   readonly stopReason: "context_limit" | "token_limit" | null;
 }

@@ -255,7 +255,10 @@ export class EpisodeEnvironment implements Environment {
         throw new Failure("cancelled", "The episode was stopped while it was collected.", { cause: error });
       if (!isFault && failure.code !== "sandbox_killed") throw failure;
       if (!isFault) this.stopReason = "sandbox_killed";
-      return { artifacts: { answer: null, files: [], missing: [], hash: artifactsHash(null, []) }, isOverCaps: true };
+      return {
+        artifacts: { answer: null, files: [], missing: [], hash: artifactsHash(null, [], []) },
+        isOverCaps: true,
+      };
     }
   }
 

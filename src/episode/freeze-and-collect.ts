@@ -51,13 +51,20 @@ export async function freezeAndCollect(
 
 function whole(answer: string | null, files: readonly FileContent[], missing: readonly string[]): Collected {
   const sorted = [...files].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
-  return { artifacts: { answer, files: sorted, missing, hash: artifactsHash(answer, sorted) }, isOverCaps: false };
+  return {
+    artifacts: { answer, files: sorted, missing, hash: artifactsHash(answer, sorted, missing) },
+    isOverCaps: false,
+  };
 }
 
-/** SHA-256 over the answer and each file's path, permission bits and content. */
-export function artifactsHash(answer: string | null, files: readonly FileContent[]): string {
+/** SHA-256 over the answer, each file's path, permission bits and content, and what is missing. */
+export function artifactsHash(
+  answer: string | null,
+  files: readonly FileContent[],
+  missing: readonly string[],
+): string {
   const parts = files.map((file) => [file.path, file.mode & 0o7777, hash("sha256", file.bytes, "hex")]);
-  return hash("sha256", JSON.stringify([answer, parts]), "hex");
+  return hash("sha256", JSON.stringify([answer, parts, missing]), "hex");
 }
 
 /** What has been taken so far, against the contract's caps. */

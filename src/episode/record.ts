@@ -234,6 +234,7 @@ function extraPart(
   const extra: Record<string, unknown> = {};
   if (environment.closeFailure !== null) extra["closeFailure"] = environment.closeFailure.message;
   if (hasNoSegment && log.some((entry) => (entry.action?.tokens ?? null) !== null)) extra["tokensDiscontinuous"] = true;
+  if (log.some((entry) => entry.action?.isSampledTokensEstimated === true)) extra["sampledTokensEstimated"] = true;
   if (environment.artifacts !== null && environment.artifacts.missing.length > 0) {
     extra["artifactsMissing"] = environment.artifacts.missing;
   }

@@ -7,8 +7,8 @@
  * environment cannot forge a turn: encoding never produces a special id. A turn without a call is a final answer.
  */
 import type { Action, Message, State, ToolCall } from "../../core/environment.ts";
-import type { Json } from "../../core/json.ts";
 import type { Tokenizer, TokenRenderer } from "../../core/policy.ts";
+import { parseArguments } from "../parse-arguments.ts";
 
 export interface PlainRendererOptions {
   readonly tokenizer: Tokenizer;
@@ -109,19 +109,6 @@ function parseCall(body: string, index: number): ToolCall {
   const name = newline === -1 ? body : body.slice(0, newline);
   const argumentsRaw = newline === -1 ? "" : body.slice(newline + 1);
   return { id: String(index), name, argumentsRaw, ...parseArguments(argumentsRaw) };
-}
-
-/** The arguments of a call as a JSON object, or why they are none. */
-export function parseArguments(raw: string): Pick<ToolCall, "arguments" | "parseError"> {
-  try {
-    const value = JSON.parse(raw) as Json;
-    if (value !== null && typeof value === "object" && !Array.isArray(value)) {
-      return { arguments: value as Readonly<Record<string, Json>>, parseError: null };
-    }
-    return { arguments: null, parseError: "the arguments are JSON, but no object" };
-  } catch (error) {
-    return { arguments: null, parseError: `not JSON: ${error instanceof Error ? error.message : String(error)}` };
-  }
 }
 
 /** Encodes any text: characters outside a declared set become `?` where that is in it, and are left out where not. */
