@@ -80,7 +80,16 @@ function recipe(part: NativePart): Recipe {
   return {
     output: "sandlot-engine.node",
     compilers: ["clang"],
-    flags: [["-O3", "-ffp-contract=fast", "-shared", "-fPIC", "-pthread", ...warnings, `-I${headers.include_dir}`]],
+    // No `-ffast-math`: reassociation would break the kernels' fixed order of addition. `-fno-math-errno` lets a square
+    // root be one instruction; the psabi warning is about vectors that only pass between inlined functions.
+    flags: [
+      [
+        ...["-O3", "-ffp-contract=fast", "-fno-math-errno", "-shared", "-fPIC", "-pthread"],
+        ...warnings,
+        "-Wno-psabi",
+        `-I${headers.include_dir}`,
+      ],
+    ],
   };
 }
 
