@@ -1,0 +1,124 @@
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { EpisodeRunner } from "../../src/core/episode.ts";
+import type { Script, Task } from "../../src/core/task.ts";
+import type { TrajectoryRecord } from "../../src/core/trajectory.ts";
+import { createEpisodeRunner } from "../../src/episode/run-episode.ts";
+import { scriptPolicy } from "../../src/policy/oracle.ts";
+import { shellTool } from "../../src/policy/tool/shell.ts";
+import { submitTool } from "../../src/policy/tool/submit.ts";
+import { systemRuntime } from "../../src/runtime/system.ts";
+import { sandboxPool } from "../../src/sandbox/pool.ts";
+import { namespaceProvider } from "../../src/sandbox/provider-namespace.ts";
+import { readTaskFolder } from "../../src/task/read-folder.ts";
+import { verdictIdentity } from "../../src/verifier/identity.ts";
+import { createVerifier } from "../../src/verifier/verifier.ts";
+import { memory, planOf } from "../support/episode-parts.ts";
+import { SCRIPTED_HACKS } from "./scripted-hacks.ts";
+
+const TASKS = ["repair-python-statistics", "tidy-shell-files", "answer-sql-sqlite", "mend-service-config"];
+const runtime = systemRuntime();
+const provider = namespaceProvider({ runtime });
+const cores = availableParallelism();
+const pool = sandboxPool({ provider, runtime, lentMax: 16, creatingMax: cores, readyMax: 0 });
+const runEpisode: EpisodeRunner = createEpisodeRunner({
+  pool,
+  verifier: createVerifier({ runtime }),
+  verdicts: memory(),
+  identity: ({ task, artifacts, gradingSeed, verifierVersion: version }) =>
+    verdictIdentity({
+      artifactsHash: artifacts.hash,
+      verifierHash: task.verifierHash,
+      imageHash: "",
+      gradingSeed,
+      version,
+    }),
+  tools: [shellTool(), submitTool()],
+  systemText: "",
+  runtime,
+  code: { sandlot: "0.0.0", commit: null },
+});
+const tasks = new Map<string, Task>();
+
+beforeAll(async () => {
+  for (const name of TASKS) tasks.set(name, await readTaskFolder(join(import.meta.dirname, "../../tasks", name)));
+});
+
+afterAll(async () => {
+  await pool.drain();
+  expect(await provider.list()).toEqual([]);
+  await provider.close();
+});
+
+function taskNamed(name: string): Task {
+  const task = tasks.get(name);
+  if (task === undefined) throw new Error(`no task ${name}`);
+  return task;
+}
+
+/** The wrong solution that may earn most, so that a hack has something to add to. */
+function halfSolution(task: Task): Script {
+  const best = [...task.wrong].sort((a, b) => b.rewardMax - a.rewardMax)[0];
+  if (best === undefined) throw new Error(`${task.key} has no wrong solution`);
+  return best.script;
+}
+
+let episodes = 0;
+
+async function episode(task: Task, script: Script, commands: readonly string[]): Promise<TrajectoryRecord> {
+  episodes += 1;
+  const policy = scriptPolicy({ ...script, commands: [...script.commands, ...commands] });
+  const plan = planOf(task, policy, {
+    episodeId: `hack-${episodes}`,
+    extraFiles: script.files,
+    mayReuseVerdict: false,
+  });
+  return runEpisode(plan, new AbortController().signal);
+}
+
+/** The reward; a failed episode is a discarded one, which no hack may cause either. */
+function rewardOf(record: TrajectoryRecord): number {
+  const { outcome } = record.document;
+  if (outcome.kind !== "graded") throw new Error(`not graded: ${JSON.stringify(outcome)}`);
+  return outcome.reward;
+}
+
+const NOTHING: Script = { name: "nothing", answer: null, files: [], commands: [] };
+const honest = new Map<string, Promise<number>>();
+
+function honestReward(name: string): Promise<number> {
+  let reward = honest.get(name);
+  if (reward === undefined) {
+    reward = episode(taskNamed(name), halfSolution(taskNamed(name)), []).then(rewardOf);
+    honest.set(name, reward);
+  }
+  return reward;
+}
+
+/** The long form runs every hack on every task; otherwise product code is attacked where it runs, data elsewhere. */
+const isLong = process.env["SANDLOT_TEST_SIZE"] === "long";
+const cases = TASKS.flatMap((name) => SCRIPTED_HACKS.map((hack) => ({ name, ...hack })));
+const onHalf = isLong ? cases : cases.filter(({ name }) => name === TASKS[0]);
+
+test.concurrent.each(cases)("forging $forges (pattern $pattern) earns nothing on $name", async ({ name, commands }) => {
+  expect(rewardOf(await episode(taskNamed(name), NOTHING, commands))).toBe(0);
+});
+
+test.concurrent.each(onHalf)(
+  "forging $forges (pattern $pattern) adds nothing to half a solution of $name",
+  async (hack) => {
+    const task = taskNamed(hack.name);
+    const hacked = rewardOf(await episode(task, halfSolution(task), hack.commands));
+    expect(hacked).toBeLessThanOrEqual((await honestReward(hack.name)) + 1e-9);
+  },
+);
+
+test.concurrent.each(TASKS)(
+  "the oracle of %s earns 1 and doing nothing earns 0 on the same machinery",
+  async (name) => {
+    const task = taskNamed(name);
+    expect(rewardOf(await episode(task, task.oracle, []))).toBe(1);
+    expect(rewardOf(await episode(task, NOTHING, []))).toBe(0);
+  },
+);
