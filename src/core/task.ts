@@ -60,7 +60,12 @@ export interface Tier {
   readonly visibility: "hidden" | "visible";
 }
 
-/** JSON-like plain data, compared by exact type and value; `{"$float": "inf"}` marks what JSON cannot carry. */
+/**
+ * JSON-like plain data, compared by exact type and value. A whole number is an int, any other finite number a float,
+ * and an object a dict with text keys. An object with one key says what JSON cannot carry: `{"$float": "inf"}` (or
+ * `"2"`, `"nan"`), `{"$int": "…"}`, `{"$tuple": […]}`, `{"$set": […]}`, `{"$frozenset": […]}`, `{"$bytes": "hex"}`,
+ * `{"$dict": [[key, value], …]}`.
+ */
 export type PlainData = unknown;
 
 /** One hidden input and its answer. Neither is ever in the agent's sandbox; `expected` never enters any sandbox. */

@@ -89,7 +89,6 @@ export function reportReader(nonce: Uint8Array): ReportReader {
       bytesRead += bytes.length;
       try {
         if (bytesRead > REPORT_BYTES_MAX) throw new Error(`the report has more than ${REPORT_BYTES_MAX} bytes`);
-        if (state === "ended" && bytes.length > 0) throw new Error("bytes came after end");
         rest = Buffer.concat([rest, bytes]);
         drain();
       } catch (error) {
