@@ -7,8 +7,8 @@
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
 
 const NODE_MAJOR_MIN = 20;
 const INSTALL_MS_MAX = 30 * 60_000;
@@ -96,7 +96,7 @@ export function pinnedNode(root) {
   const folder = join(root, "node_modules", "node");
   const binary = join(folder, "bin", "node");
   const wanted = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).devDependencies.node;
-  if (versionOf(binary) === wanted) return binary;
+  if (versionOf(binary) === wanted) return linked(root, binary);
   const installer = join(folder, "installArchSpecificPackage.js");
   if (existsSync(installer)) {
     say(`the pinned Node ${wanted} has no binary yet (npm ignored install scripts); running its installer`);
@@ -106,7 +106,7 @@ export function pinnedNode(root) {
       env: npmEnvVars(),
       timeout: INSTALL_MS_MAX,
     });
-    if (versionOf(binary) === wanted) return binary;
+    if (versionOf(binary) === wanted) return linked(root, binary);
   }
   // Without the stamp the next start looks at node_modules again.
   rmSync(join(root, "node_modules", ".sandlot-lock"), { force: true });
@@ -114,6 +114,17 @@ export function pinnedNode(root) {
     `The pinned Node ${wanted} is not at node_modules/node/bin/node, or does not start on this machine. ` +
       "npm was probably told to ignore install scripts. Run: npm ci --ignore-scripts=false",
   );
+}
+
+/** npm leaves out the link to a program that was not there yet, and documents name the program by it. */
+function linked(root, binary) {
+  const link = join(root, "node_modules", ".bin", "node");
+  if (!existsSync(link)) {
+    mkdirSync(dirname(link), { recursive: true });
+    rmSync(link, { force: true });
+    symlinkSync("../node/bin/node", link);
+  }
+  return binary;
 }
 
 function versionOf(binary) {

@@ -37,7 +37,7 @@ export interface Board {
 export function openBoard(stream: NodeJS.WriteStream): Board {
   let state = EMPTY_BOARD;
   let words = "Ctrl-C once finishes the step in hand and saves; twice stops at once.";
-  const view = (): ReactElement => h(BoardView, { state, words });
+  const view = (): ReactElement => h(LiveBoard, { state, words });
   const app = render(view(), {
     stdout: stream,
     exitOnCtrlC: false,
@@ -62,14 +62,17 @@ export function openBoard(stream: NodeJS.WriteStream): Board {
   };
 }
 
-interface ViewProps {
+interface LiveProps {
   readonly state: BoardState;
   readonly words: string;
 }
 
-/** The whole board; its width follows the terminal's, within reason. */
-export function BoardView({ state, words }: ViewProps): ReactElement {
-  const { columns } = useWindowSize();
+function LiveBoard(props: LiveProps): ReactElement {
+  return h(BoardView, { ...props, columns: useWindowSize().columns });
+}
+
+/** The whole board in at most `columns` columns. */
+export function BoardView({ state, words, columns }: LiveProps & { readonly columns: number }): ReactElement {
   const width = Math.min(WIDTH_MAX, Math.max(WIDTH_MIN, columns - 1));
   return h(
     Box,
@@ -97,7 +100,7 @@ function Heading({ state }: { readonly state: BoardState }): ReactElement {
     Box,
     { justifyContent: "space-between" },
     h(Text, { wrap: "truncate" }, h(Text, { bold: true }, "sandlot "), name, state.isResumed ? dim(" (resumed)") : ""),
-    dim(right),
+    h(Text, { dimColor: true, wrap: "truncate" }, ` ${right}`),
   );
 }
 
