@@ -69,28 +69,16 @@ export async function startSubjectDriver(program: SubjectProgram, place: DriverP
   const requests = inputQueue();
   const replies = replyLines();
   requests.push(line(loadRequest(program)));
-  const process = await place.sandbox.start([...PYTHON, asset("subject_driver.py")], {
-    user: "subject",
-    cwd: place.cwd,
-    envVars: place.envVars,
-    timeoutMs: Math.max(1, Math.ceil(place.timeoutMs)),
-    killGraceMs: 0,
-    outputBytesMax: OUTPUT_BYTES_MAX,
-    onOutputLimit: "kill",
-    descendants: "kill",
-    signal: place.signal,
-    pipes: [
-      { fd: 3, onBytes: replies.take },
-      { fd: 4, input: requests.input },
-    ],
-  });
+  const process = await startProcess(place, requests.input, replies.take);
+  if (process === null) return spent({ kind: "died", detail: "an earlier answer ended its own sandbox" });
   const ended = endOf(process);
   ended.then(replies.end, replies.end);
   const talk: Talk = { process, ended, replies, place };
   const close = async (): Promise<void> => {
     requests.end();
     process.kill("SIGKILL");
-    await ended;
+    // What was answered stands; a sandbox lost from here on changes nothing.
+    await ended.catch(() => undefined);
   };
   const driver = (refusal: SubjectDriver["refusal"]): SubjectDriver => ({
     refusal,
@@ -110,6 +98,39 @@ export async function startSubjectDriver(program: SubjectProgram, place: DriverP
     await close();
     throw error;
   }
+}
+
+/** Null when an earlier program of this sandbox has killed it. */
+async function startProcess(
+  place: DriverPlace,
+  input: AsyncIterable<Uint8Array>,
+  take: (bytes: Uint8Array) => void,
+): Promise<SandboxProcess | null> {
+  try {
+    return await place.sandbox.start([...PYTHON, asset("subject_driver.py")], {
+      user: "subject",
+      cwd: place.cwd,
+      envVars: place.envVars,
+      timeoutMs: Math.max(1, Math.ceil(place.timeoutMs)),
+      killGraceMs: 0,
+      outputBytesMax: OUTPUT_BYTES_MAX,
+      onOutputLimit: "kill",
+      descendants: "kill",
+      signal: place.signal,
+      pipes: [
+        { fd: 3, onBytes: take },
+        { fd: 4, input },
+      ],
+    });
+  } catch (error) {
+    if (place.isUsed && toFailure(error).code === "sandbox_killed") return null;
+    throw error;
+  }
+}
+
+/** A driver that never came to life. */
+function spent(refusal: Exclude<SubjectReply, { kind: "value" }>): SubjectDriver {
+  return { refusal, call: async () => refusal, close: async () => undefined };
 }
 
 function loadRequest(program: SubjectProgram): string {
