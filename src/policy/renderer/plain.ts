@@ -7,7 +7,7 @@
  * environment cannot forge a turn: encoding never produces a special id. A turn without a call is a final answer.
  */
 import type { Action, Message, State, ToolCall } from "../../core/environment.ts";
-import type { Tokenizer, TokenRenderer } from "../../core/policy.ts";
+import { SPECIAL_TOKENS, type Tokenizer, type TokenRenderer } from "../../core/policy.ts";
 import { parseArguments } from "../parse-arguments.ts";
 
 export interface PlainRendererOptions {
@@ -95,20 +95,25 @@ function parseTurn(ids: Int32Array, tokenizer: Tokenizer): Pick<Action, "calls" 
     if (id === special["<tool>"]) spans.push([]);
     else spans.at(-1)?.push(id);
   }
-  const [text = "", ...bodies] = spans.map((span) => tokenizer.decode(Int32Array.from(span)));
-  if (bodies.length > 0) return { text, calls: bodies.map(parseCall) };
-  const argumentsRaw = JSON.stringify({ answer: text });
-  return {
-    text: "",
-    calls: [{ id: "0", name: "submit", argumentsRaw, arguments: { answer: text }, parseError: null }],
-  };
+  const [first = [], ...rest] = spans;
+  const text = tokenizer.decode(Int32Array.from(first));
+  if (rest.length > 0) return { text, calls: rest.map((span, index) => parseCall(span, index, tokenizer)) };
+  const answer = { answer: text };
+  const call = { id: "0", name: "submit", argumentsRaw: JSON.stringify(answer), arguments: answer, parseError: null };
+  return { text: "", calls: [call] };
 }
 
-function parseCall(body: string, index: number): ToolCall {
+function parseCall(span: readonly number[], index: number, tokenizer: Tokenizer): ToolCall {
+  const body = tokenizer.decode(Int32Array.from(span));
   const newline = body.indexOf("\n");
   const name = newline === -1 ? body : body.slice(0, newline);
   const argumentsRaw = newline === -1 ? "" : body.slice(newline + 1);
-  return { id: String(index), name, argumentsRaw, ...parseArguments(argumentsRaw) };
+  const misplaced = SPECIAL_TOKENS.find((token) => span.includes(tokenizer.special[token]));
+  const parsed =
+    misplaced === undefined
+      ? parseArguments(argumentsRaw)
+      : { arguments: null, parseError: `the call holds the special token ${misplaced}` };
+  return { id: String(index), name, argumentsRaw, ...parsed };
 }
 
 /** Encodes any text: characters outside a declared set become `?` where that is in it, and are left out where not. */
