@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -92,4 +93,20 @@ test("a removed object is missing, and removing it again is no error", async () 
   await objects.remove("a");
   await objects.remove("a");
   await expect(objects.get("a")).rejects.toMatchObject({ code: "object_missing" });
+});
+
+const cannotMount = process.getuid?.() === 0 ? false : "mounting a small disk needs root";
+
+test.skipIf(cannotMount)("an object that does not fit is refused as disk_full and leaves nothing behind", async () => {
+  execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "sandlot-test", folder]);
+  try {
+    const refused = objects.put("p/big", Buffer.alloc(3 * 1024 * 1024, 7));
+    await expect(refused).rejects.toMatchObject({ code: "disk_full", message: expect.stringContaining(folder) });
+    expect(await objects.list("")).toEqual([]);
+    expect(readdirSync(join(folder, ".temporary"))).toEqual([]);
+    await objects.put("p/big", Buffer.from("fits"));
+    expect(await text(objects.get("p/big"))).toBe("fits");
+  } finally {
+    execFileSync("umount", [folder]);
+  }
 });

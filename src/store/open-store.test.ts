@@ -1,12 +1,21 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { examplePlan, exampleRecord, hashOf } from "../../test/conformance/store-record.ts";
-import type { Lease, Store } from "../core/store.ts";
+import type { Lease, Store, StoredTrajectory } from "../core/store.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import { openStore } from "./open-store.ts";
 
@@ -117,6 +126,11 @@ test("nothing acknowledged is lost when the owner is killed with -9, again and a
     expect(rows).toHaveLength(done);
     for (const { episodeNo } of rows)
       expect((await store.trajectory(RUN, episodeNo))?.document.id).toBe(`${RUN}-${episodeNo}`);
+    expect(
+      packs()
+        .map((path) => statSync(path).size)
+        .reduce((a, b) => a + b),
+    ).toBe((await store.usage()).objectBytes);
     await store.close();
   }
   expect(acknowledged.size).toBeGreaterThan(400);
@@ -185,6 +199,29 @@ test("records that end together share a pack", async () => {
   const leases = await store.claim({ runId: RUN, workerId: "w", episodesMax: 64, leaseMs: 1_000 });
   await Promise.all(leases.map((lease) => commit(store, lease, `answer ${lease.episodeNo}`)));
   expect(packs()).toHaveLength(1);
+});
+
+test("slow traffic does not end as one file per episode: small packs are merged, also under a reader", async () => {
+  const store = await begin(150);
+  const reader = await open("reader");
+  const early: (StoredTrajectory | null)[] = [];
+  for (let count = 0; count < 150; count += 1) {
+    const lease = await claimOne(store);
+    await commit(store, lease, `answer ${lease.episodeNo}`);
+    early.push(await reader.trajectory(RUN, lease.episodeNo));
+  }
+  for (const [episodeNo, stored] of early.entries()) {
+    const body = await stored?.body(hashOf(Buffer.from(`answer ${episodeNo}`)));
+    expect(Buffer.from(body ?? []).toString()).toBe(`answer ${episodeNo}`);
+  }
+  await store.close();
+  expect(packs().length).toBeLessThan(80);
+  expect(
+    packs()
+      .map((path) => statSync(path).size)
+      .reduce((a, b) => a + b),
+  ).toBe((await reader.usage()).objectBytes);
+  for (let no = 0; no < 150; no += 1) expect((await reader.trajectory(RUN, no))?.document.id).toBe(`01RUN-${no}`);
 });
 
 test("a large body is kept once, whoever has it", async () => {

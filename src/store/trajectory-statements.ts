@@ -21,6 +21,10 @@ export interface TrajectoryStatements {
   /** Null when no row names the object. */
   objectBytes(key: string): number | null;
   objectBytesTotal(): number;
+  /** Objects whose key starts with `prefix` and that have fewer than `bytesMax` bytes, by key. */
+  objectsBelow(prefix: string, bytesMax: number): StoredObject[];
+  /** Names `to` wherever a row named one of `keys`, and forgets those. */
+  moveObjects(keys: readonly string[], to: StoredObject): void;
 }
 
 const ROWS = `SELECT t.episode_no AS episodeNo, f.group_no AS groupNo, f.member, g.phase, g.step, g.split,
@@ -46,6 +50,12 @@ export function trajectoryStatements(database: DatabaseSync, clock: () => number
   const insertObject = database.prepare(
     "INSERT INTO object (object_key, bytes, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
   );
+  const selectBelow = database.prepare(
+    `SELECT object_key AS key, bytes FROM object
+     WHERE object_key >= ?1 AND substr(object_key, 1, length(?1)) = ?1 AND bytes < ?2 ORDER BY object_key`,
+  );
+  const moveTrajectories = database.prepare("UPDATE trajectory SET object_key = ? WHERE object_key = ?");
+  const deleteObject = database.prepare("DELETE FROM object WHERE object_key = ?");
   const insertTrajectory = database.prepare(
     `INSERT INTO trajectory (run_no, episode_no, object_key, document_hash, segment_hash, outcome, cause, stop_reason,
        failure, reward, is_verdict_reused, policy_version_first, policy_version_last, turns, sampled_tokens, duration_ms)
@@ -93,6 +103,14 @@ export function trajectoryStatements(database: DatabaseSync, clock: () => number
     },
     objectBytes: (key) => one<{ bytes: number }>(selectBytes, key)?.bytes ?? null,
     objectBytesTotal: () => one<{ bytes: number }>(selectTotal)?.bytes ?? 0,
+    objectsBelow: (prefix, bytesMax) => many<StoredObject>(selectBelow, prefix, bytesMax),
+    moveObjects(keys, to) {
+      insertObject.run(to.key, to.bytes, clock());
+      for (const key of keys) {
+        moveTrajectories.run(to.key, key);
+        deleteObject.run(key);
+      }
+    },
   };
 }
 

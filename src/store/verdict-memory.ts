@@ -5,14 +5,14 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Verdict, VerdictMemory } from "../core/verifier.ts";
 import { one } from "./database.ts";
-import type { GroupCommit } from "./group-commit.ts";
 import { recent } from "./recent.ts";
+import type { StoreParts } from "./store-parts.ts";
 
 const VERDICTS_IN_MEMORY_MAX = 10_000;
 const VERDICTS_IN_TABLE_MAX = 200_000;
 
-/** `writes` is null for a reader: it then remembers for itself alone. */
-export function verdictMemory(database: DatabaseSync, clock: () => number, writes: GroupCommit | null): VerdictMemory {
+/** A reader remembers for itself alone. */
+export function verdictMemory({ database, clock, writer }: StoreParts): VerdictMemory {
   const known = recent<string, Verdict>(VERDICTS_IN_MEMORY_MAX);
   const select = database.prepare("SELECT verdict FROM verdict WHERE identity = ?");
   return {
@@ -28,13 +28,13 @@ export function verdictMemory(database: DatabaseSync, clock: () => number, write
     remember(verdict) {
       if (known.get(verdict.identity) !== undefined) return;
       known.set(verdict.identity, verdict);
-      if (writes === null) return;
+      if (writer === null) return;
       const insert = (): void => {
         database
           .prepare("INSERT INTO verdict (identity, verdict, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
           .run(verdict.identity, JSON.stringify(verdict), clock());
       };
-      void writes.write({ apply: insert }).catch(() => undefined);
+      void writer.write({ apply: insert }).catch(() => undefined);
     },
   };
 }
