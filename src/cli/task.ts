@@ -22,7 +22,7 @@ export function addTask(program: Command): void {
     .command("show")
     .description("Shows one task: instruction, limits, tiers.")
     .argument("<folder>", "the task's folder")
-    .addHelpText("after", "\nExample:\n  sandlot task show tasks/python/repair\n")
+    .addHelpText("after", "\nExample:\n  sandlot task show tasks/repair-python-statistics\n")
     .action(action(showTask));
   task
     .command("check")
@@ -37,7 +37,7 @@ async function listTasks(context: CliContext, args: readonly unknown[]): Promise
   const app = await import("../app.ts");
   const tasks = await app.listTasks(String(args[0]));
   context.json({ tasks });
-  const rows = tasks.map(({ kind, path }) => [kind, printableLine(path)]);
+  const rows = tasks.map(({ kind, folder }) => [kind === "folder" ? "task" : kind, printableLine(folder)]);
   context.print(tableText([{ title: "kind" }, { title: "folder" }], rows));
   return EXIT.done;
 }
@@ -91,26 +91,37 @@ async function checkTasks(
       onEvent: (line) => void process.stderr.write(`${printableLine(line)}\n`),
     });
     context.json({ ok: reports.every(({ verdict }) => verdict === "valid"), tasks: reports });
-    for (const report of reports) {
-      const good = report.verdict === "valid";
-      const head = context.paint(good ? "green" : "red", report.verdict);
-      context.print(`${head}  ${context.paint("bold", printableLine(report.key))} (${report.kind})`);
-      for (const { number, id, status, severity, evidence, durationMs } of report.checks) {
-        const color = status === "pass" ? "green" : status === "fail" && severity === "E" ? "red" : "yellow";
-        const time = durationText(durationMs / 1_000);
-        context.print(
-          `  ${context.paint(color, status)} ${number} ${id}  ${printableLine(evidence)} ${context.paint("dim", time)}`,
-        );
-      }
-    }
+    for (const report of reports) context.print(reportText(report, context));
     const bad = reports.filter(({ verdict }) => verdict !== "valid");
     context.print(
       bad.length === 0
         ? `${reports.length} checked, all good`
-        : `${reports.length} checked, ${bad.length} with errors: ${bad.map(({ key }) => printableLine(key)).join(", ")}`,
+        : `${reports.length} checked, ${bad.length} not good: ${bad.map(({ key }) => printableLine(key)).join(", ")}`,
     );
-    return signals.exitCode() ?? (bad.length === 0 ? EXIT.done : EXIT.gateFailed);
+    if (bad.length === 0) return signals.exitCode() ?? EXIT.done;
+    return (
+      signals.exitCode() ?? (bad.every(({ verdict }) => verdict === "incomplete") ? EXIT.partial : EXIT.gateFailed)
+    );
   } finally {
     signals.dispose();
   }
+}
+
+type TaskReport = Awaited<ReturnType<typeof import("../app.ts").checkTasks>>[number];
+
+/** The verdict of one task, and each check with what was seen. */
+function reportText(report: TaskReport, { paint }: CliContext): string {
+  const color = report.verdict === "valid" ? "green" : report.verdict === "incomplete" ? "yellow" : "red";
+  const lines = [`${paint(color, report.verdict)}  ${paint("bold", printableLine(report.key))} (${report.kind})`];
+  const idWidth = Math.max(0, ...report.checks.map(({ id }) => id.length));
+  for (const { number, id, status, severity, evidence, file, line, durationMs } of report.checks) {
+    const mark = paint(status === "pass" ? "green" : status === "fail" && severity === "E" ? "red" : "yellow", status);
+    const place = file === null ? "" : ` at ${printableLine(file)}${line === null ? "" : `:${line}`}`;
+    const gap = " ".repeat(Math.max(1, 13 - status.length));
+    const time = paint("dim", durationText(durationMs / 1_000));
+    lines.push(
+      `  ${mark}${gap}${String(number).padStart(2)} ${id.padEnd(idWidth)}  ${printableLine(evidence)}${place}  ${time}`,
+    );
+  }
+  return lines.join("\n");
 }
