@@ -3,7 +3,12 @@ import { readFileSync } from "node:fs";
 
 const texts = new Map<string, string>();
 
-export type AssetName = "subject_driver.py" | "unittest_runner.py" | "unittest_child.py" | "sandlot_subject.py";
+export type AssetName =
+  | "place_files.py"
+  | "subject_driver.py"
+  | "unittest_runner.py"
+  | "unittest_child.py"
+  | "sandlot_subject.py";
 
 /** The text of a program. Throws when the installation is incomplete. */
 export function asset(name: AssetName): string {

@@ -3,9 +3,10 @@
  * set-up, and in place of what the contract collects, exactly the artifacts the agent left.
  */
 import { Failure } from "../core/errors.ts";
-import type { FileContent, Sandbox, SandboxPool, SandboxRequest } from "../core/sandbox.ts";
+import type { FileContent, Sandbox, SandboxLimits, SandboxPool, SandboxRequest } from "../core/sandbox.ts";
 import type { Task } from "../core/task.ts";
 import type { GradeRequest } from "../core/verifier.ts";
+import { isCleanPath, type PlacedFile, placeFiles } from "./place-files.ts";
 
 /** Variables of every graded command, below the task's own. */
 export const SUBJECT_ENVIRONMENT: Readonly<Record<string, string>> = {
@@ -19,6 +20,8 @@ const SETUP_MS = 60_000;
 const OUTPUT_BYTES_MAX = 64 * 1024;
 /** What the sandbox outlives its grading by: creation and clean-up. */
 const LIFETIME_MARGIN_MS = 60_000;
+const DISK_MARGIN_BYTES = 64 * 1024 * 1024;
+const FILES_MARGIN = 1_000;
 
 /** A sandbox the caller must destroy. Throws sandbox failures, and `verifier_crashed` when the set-up fails. */
 export async function preparedSubject(grade: GradeRequest, sandboxes: SandboxPool): Promise<Sandbox> {
@@ -26,17 +29,23 @@ export async function preparedSubject(grade: GradeRequest, sandboxes: SandboxPoo
   const sandbox = await sandboxes.claim(gradingRequest(grade, "subject"), grade.signal);
   try {
     await asRoot(sandbox, "/", `mkdir -p -- ${quoted(task.workdir)}`, grade);
-    await placeOwned(sandbox, task, task.files);
+    await placeFiles(sandbox, owned(task, task.files, true), grade.signal);
     if (task.setup !== null) await asRoot(sandbox, task.workdir, task.setup, grade);
     const cleared = clearing(task);
     if (cleared !== "") await asRoot(sandbox, "/", cleared, grade);
-    await placeOwned(sandbox, task, artifacts.files);
+    await placeFiles(sandbox, owned(task, artifacts.files, false), grade.signal);
     await asRoot(sandbox, "/", `chown -hR subject: -- ${quoted(task.workdir)}`, grade);
     return sandbox;
   } catch (error) {
     await sandbox.destroy();
     throw error;
   }
+}
+
+/** As in the agent's sandbox: what lies in the work folder belongs to who runs there, anything else to root. */
+function owned(task: Task, files: readonly FileContent[], isRequired: boolean): PlacedFile[] {
+  const workdir = `${task.workdir.replace(/\/$/, "")}/`;
+  return files.map((file) => ({ ...file, owner: file.path.startsWith(workdir) ? "subject" : "root", isRequired }));
 }
 
 /** What both sandboxes of a grading have in common: the task's image and resources, no network, no variables. */
@@ -48,7 +57,7 @@ export function gradingRequest(grade: GradeRequest, role: "subject" | "verifier"
     fence: grade.fence,
     image: task.image,
     isolationMin: "namespace",
-    limits: task.resources,
+    limits: withRoomForArtifacts(task),
     network: { mode: "off" },
     envVars: {},
     labels: {},
@@ -56,34 +65,17 @@ export function gradingRequest(grade: GradeRequest, role: "subject" | "verifier"
   };
 }
 
-/** Writes files one after the other, so that a later one of the same path wins. Throws `verifier_crashed`. */
-export async function placeFiles(sandbox: Sandbox, files: readonly FileContent[], user: string): Promise<void> {
-  for (const file of files) {
-    if (!isCleanPath(file.path)) {
-      throw new Failure("artifact_lost", `The path ${JSON.stringify(file.path)} is not absolute and plain.`);
-    }
-    const written = await sandbox.files.write(file, { user });
-    if (!written.ok) {
-      throw new Failure("verifier_crashed", `${file.path} could not be placed for grading: ${written.message}`);
-    }
-  }
-}
-
-/** As in the agent's sandbox: what lies in the work folder belongs to who runs there, anything else to root. */
-async function placeOwned(sandbox: Sandbox, task: Task, files: readonly FileContent[]): Promise<void> {
-  const isInside = (file: FileContent): boolean => file.path.startsWith(`${task.workdir.replace(/\/$/, "")}/`);
-  await placeFiles(sandbox, files.filter(isInside), "subject");
-  await placeFiles(
-    sandbox,
-    files.filter((file) => !isInside(file)),
-    "root",
-  );
-}
-
-/** Absolute, without empty, `.` or `..` parts, so that a prefix put before it holds. */
-export function isCleanPath(path: string): boolean {
-  const [first, ...parts] = path.split("/");
-  return first === "" && parts.length > 0 && parts.every((part) => part !== "" && part !== "." && part !== "..");
+/**
+ * The task's own limits, and beside them room for the artifacts: what was sparse or packed in the agent's sandbox takes
+ * its full size here, and must not make a grading fail.
+ */
+function withRoomForArtifacts({ resources, contract }: Task): SandboxLimits {
+  return {
+    ...resources,
+    memoryBytes: resources.memoryBytes + contract.bytesMax,
+    diskBytes: resources.diskBytes + contract.bytesMax + DISK_MARGIN_BYTES,
+    filesMax: resources.filesMax + 2 * contract.entriesMax + FILES_MARGIN,
+  };
 }
 
 /** Removes the files that the contract collects, so that one the agent deleted stays deleted; folders stay. */

@@ -14,14 +14,16 @@ import { asset } from "./asset.ts";
 import { inputQueue } from "./input-queue.ts";
 import type { Graded } from "./match.ts";
 import { messageFrame, messageReader } from "./message-frames.ts";
+import { isCleanPath, type PlacedFile, placeFiles } from "./place-files.ts";
 import { type Report, type ReportReader, reportReader } from "./report-frames.ts";
 import { type SubjectRelay, subjectRelay } from "./subject-relay.ts";
-import { gradingRequest, isCleanPath, placeFiles } from "./subject-sandbox.ts";
+import { gradingRequest } from "./subject-sandbox.ts";
 
 const RUNNER = "/run/runner";
 const NONCE_BYTES = 32;
 const LOG_BYTES_MAX = 1024 * 1024;
-const MIB = 1024 * 1024;
+const MEMORY_BYTES_MIN = 512 * 1024 * 1024;
+const PROCESSES_MAX = 256;
 const TEST_FILE = /^\/tests\/((?:[^/]+\/)*test_[^/]+\.py)$/;
 
 const RUNNER_ENVIRONMENT: Readonly<Record<string, string>> = {
@@ -39,8 +41,7 @@ export async function gradeUnittest(
   runtime: Runtime,
 ): Promise<Graded> {
   return sandboxes.withSandbox(verifierRequest(request), request.signal, async (sandbox) => {
-    const files = [...artifactFiles(request), ...spec.files, ...runnerFiles(request, spec)];
-    await placeFiles(sandbox, files, "root");
+    await placeFiles(sandbox, verifierFiles(request, spec), request.signal);
     const relay = subjectRelay(request, sandboxes, runtime);
     try {
       const report = await runRunner(sandbox, request, relay, runtime);
@@ -57,17 +58,17 @@ export async function gradeUnittest(
 
 function verifierRequest(request: GradeRequest): SandboxRequest {
   const base = gradingRequest(request, "verifier");
-  const { task } = request;
-  return {
-    ...base,
-    limits: {
-      ...task.resources,
-      memoryBytes: Math.max(task.resources.memoryBytes, 512 * MIB),
-      diskBytes: task.contract.bytesMax + 128 * MIB,
-      filesMax: task.contract.entriesMax + 10_000,
-      processesMax: 256,
-    },
-  };
+  const memoryBytes = Math.max(base.limits.memoryBytes, MEMORY_BYTES_MIN);
+  return { ...base, limits: { ...base.limits, memoryBytes, processesMax: PROCESSES_MAX } };
+}
+
+/** Artifacts first: nothing of the agent's can stand in the place of a test or of the runner. */
+function verifierFiles(request: GradeRequest, spec: TestsVerifierSpec): PlacedFile[] {
+  const trusted = [...spec.files, ...runnerFiles(request, spec)];
+  return [
+    ...artifactFiles(request).map((file) => ({ ...file, owner: "root" as const, isRequired: false })),
+    ...trusted.map((file) => ({ ...file, owner: "root" as const, isRequired: true })),
+  ];
 }
 
 function artifactFiles(request: GradeRequest): FileContent[] {
