@@ -50,10 +50,7 @@ export function groupCommit(options: {
   const queue: Waiting[] = [];
   let working: Promise<void> | null = null;
 
-  const commitGroup = async (): Promise<void> => {
-    // Lets every caller of this turn of the event loop join the group.
-    await options.runtime.sleep(0);
-    const group = takeGroup(queue);
+  const commitGroup = async (group: readonly Waiting[]): Promise<void> => {
     const packed = group.filter((write) => write.contents.length > 0 && write.isWanted());
     let stored: StoredContents | null = null;
     let rest = group;
@@ -70,7 +67,16 @@ export function groupCommit(options: {
   };
 
   const work = async (): Promise<void> => {
-    while (queue.length > 0) await commitGroup();
+    while (queue.length > 0) {
+      // Lets every caller of this turn of the event loop join the group.
+      await options.runtime.sleep(0);
+      const group = takeGroup(queue);
+      try {
+        await commitGroup(group);
+      } catch (error) {
+        for (const write of group) write.fail(storeFailure(error, options.folder));
+      }
+    }
     working = null;
   };
 

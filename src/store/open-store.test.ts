@@ -38,8 +38,8 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function open(mode: "owner" | "reader" = "owner", runId?: string): Promise<Store> {
-  const store = await openStore({ folder, runtime, mode, ...(runId === undefined ? {} : { runId }) });
+async function open(mode: "owner" | "reader" = "owner"): Promise<Store> {
+  const store = await openStore({ folder, runtime, mode });
   opened.push(store);
   return store;
 }
@@ -140,9 +140,8 @@ test("a folder has one owner: a second is told which process, since when, and wh
   await (await begin(1)).close();
   const { child } = await startChild("hold");
   const named = new RegExp(`process ${child.pid} .*since .* UTC`);
-  await expect(open()).rejects.toMatchObject({ code: "store_locked", message: expect.stringMatching(named) });
-  await expect(open()).rejects.toThrow(/is running light \(01RUN\)/);
-  await expect(open("owner", RUN)).rejects.toMatchObject({ code: "run_live", message: expect.stringMatching(named) });
+  await expect(open()).rejects.toMatchObject({ code: "run_live", message: expect.stringMatching(named) });
+  await expect(open()).rejects.toThrow(/Run 01RUN \(light\) is live/);
   const reader = await open("reader");
   expect((await reader.run(RUN))?.owner?.pid).toBe(child.pid);
   await expect(reader.acquireRun(RUN)).rejects.toMatchObject({
@@ -152,7 +151,7 @@ test("a folder has one owner: a second is told which process, since when, and wh
 
   await killed(child);
   expect((await reader.run(RUN))?.owner).toBeNull();
-  const store = await open("owner", RUN);
+  const store = await open();
   await store.acquireRun(RUN);
   expect((await store.run(RUN))?.owner?.pid).toBe(process.pid);
 });
@@ -174,7 +173,22 @@ test("a reader follows what the owner writes, and cannot write", async () => {
   expect((await reader.trajectory(RUN, 0))?.document.id).toBe("01RUN-0");
   expect(await reader.counts(RUN)).toMatchObject({ ready: 1, done: 1 });
   await expect(reader.cancel(RUN)).rejects.toMatchObject({ code: "store_locked" });
-  await expect(open("owner")).rejects.toMatchObject({ code: "store_locked" });
+});
+
+test("an owner that holds no run is named by its process", async () => {
+  await open();
+  const message = expect.stringMatching(new RegExp(`${folder} belongs to process ${process.pid} since `));
+  await expect(open()).rejects.toMatchObject({ code: "store_locked", message });
+});
+
+test("after a kill a reader needs no owner to see what was acknowledged", async () => {
+  await (await begin(40)).close();
+  const { child, lines, printed } = await startChild("commit");
+  await printed(20);
+  await killed(child);
+  const reader = await open("reader");
+  for (const line of lines.slice(1)) expect(await reader.trajectory(RUN, Number(line.split(" ")[0]))).not.toBeNull();
+  expect((await reader.run(RUN))?.owner).toBeNull();
 });
 
 test("reading where there is no store says so", async () => {

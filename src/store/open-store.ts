@@ -29,15 +29,13 @@ export interface OpenStoreOptions {
   readonly runtime: Runtime;
   /** A reader works while another process owns the folder; all its writes throw `store_locked`. */
   readonly mode: StoreMode;
-  /** The run the owner is about to continue: a live owner of it is then refused as `run_live`. */
-  readonly runId?: string;
 }
 
 const DATABASE_FILE = "sandlot.db";
 
 /**
- * Throws `store_locked` or `run_live` when a live process owns the folder, naming it; `not_found` for a reader where
- * there is no store; `store_unavailable` for a schema version this Sandlot does not know.
+ * Throws when a live process owns the folder, naming it: `run_live` with the run it holds, `store_locked` when it holds
+ * none. Throws `not_found` for a reader where there is no store; `store_unavailable` for a schema version this Sandlot does not know.
  */
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
   const { folder, runtime, mode } = options;
@@ -56,11 +54,11 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
 }
 
 async function openParts(options: OpenStoreOptions, database: DatabaseSync, token: string): Promise<Store> {
-  const { folder, runtime, mode, runId = null } = options;
+  const { folder, runtime, mode } = options;
   const objects = folderObjects(join(folder, "objects"));
   if (mode === "reader") return storeOf(partsOf(options, database, objects, token));
 
-  takeOwnership(database, { folder, token, since: runtime.now(), runId });
+  takeOwnership(database, { folder, token, since: runtime.now() });
   try {
     const parts = partsOf(options, database, objects, token);
     await tidyUp(parts, objects);

@@ -18,17 +18,16 @@ interface OwnerRow extends Owner {
 }
 
 /**
- * Takes the folder for this process, in one transaction. Throws `run_live` when a live owner runs `runId`, else
- * `store_locked`, naming its process, since when, and the run it holds.
+ * Takes the folder for this process, in one transaction. Throws when a live process owns it, naming that process and
+ * since when: `run_live` with the run it holds, `store_locked` when it holds none.
  */
 export function takeOwnership(
   database: DatabaseSync,
-  options: { readonly folder: string; readonly token: string; readonly since: number; readonly runId: string | null },
+  { folder, token, since }: { readonly folder: string; readonly token: string; readonly since: number },
 ): void {
-  const { folder, token, since, runId } = options;
   inTransaction(database, () => {
     const owner = liveOwner(database);
-    if (owner !== null) throw refusal(database, folder, owner, runId);
+    if (owner !== null) throw refusal(database, folder, owner);
     database
       .prepare("INSERT OR REPLACE INTO owner (id, token, pid, process_start, since) VALUES (1, ?, ?, ?, ?)")
       .run(token, process.pid, processStart(process.pid) ?? "unknown", since);
@@ -49,27 +48,26 @@ export function liveOwner(database: DatabaseSync): Owner | null {
   return { token: row.token, pid: row.pid, since: row.since };
 }
 
-function refusal(database: DatabaseSync, folder: string, owner: Owner, runId: string | null): Failure {
+function refusal(database: DatabaseSync, folder: string, owner: Owner): Failure {
   const held = one<{ runId: string; name: string }>(
-    database.prepare(
-      "SELECT run_id AS runId, name FROM run WHERE owner_token = ? ORDER BY run_id = ? DESC, run_no DESC LIMIT 1",
-    ),
+    database.prepare("SELECT run_id AS runId, name FROM run WHERE owner_token = ? ORDER BY run_no DESC LIMIT 1"),
     owner.token,
-    runId ?? "",
   );
-  if (held !== null && held.runId === runId) return runLive(runId, owner);
-  const doing = held === null ? "" : ` and is running ${held.name} (${held.runId})`;
+  if (held !== null)
+    return runLive(`${held.runId} (${held.name})`, owner, ` One process owns the data folder ${folder}.`);
   return new Failure(
     "store_locked",
-    `The data folder ${folder} belongs to process ${owner.pid} since ${instant(owner.since)}${doing}. One process owns a data folder: wait for it, stop it, or choose another folder with SANDLOT_DATA.`,
+    `The data folder ${folder} belongs to process ${owner.pid} since ${instant(owner.since)}. ${REMEDY}`,
   );
 }
 
-/** What `acquireRun` says of a run whose owner lives. */
-export function runLive(runId: string, owner: Pick<Owner, "pid" | "since">): Failure {
+const REMEDY = "Wait for it, stop it, or choose another folder with SANDLOT_DATA.";
+
+/** The refusal of a run whose owner lives. */
+export function runLive(run: string, owner: Pick<Owner, "pid" | "since">, why = ""): Failure {
   return new Failure(
     "run_live",
-    `Run ${runId} is live: process ${owner.pid} has owned it since ${instant(owner.since)}. Wait for it, or stop it with Ctrl-C or \`kill ${owner.pid}\`.`,
+    `Run ${run} is live: process ${owner.pid} has owned it since ${instant(owner.since)}.${why} ${REMEDY}`,
   );
 }
 
