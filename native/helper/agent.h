@@ -1,0 +1,125 @@
+/*
+ * Inside a sandbox: what the files of the agent share. The agent is one thread around epoll; a *job* is a command, a
+ * kept shell or a file operation, always a child process in the group of the commands, never work done by PID 1.
+ */
+#pragma once
+#include "helper.h"
+#include <sys/resource.h>
+
+#define STREAMS_MAX 12
+#define JOBS_MAX 512
+#define INPUT_WINDOW 262144 /* bytes a caller may send ahead of its credit, per input stream */
+#define BETWEEN_RUNS_MAX 65536 /* output of a kept shell's background children, held for the next run */
+
+enum job_kind { JOB_COMMAND = 0, JOB_READ = 1, JOB_WRITE = 2, JOB_LIST = 3, JOB_SHELL = 4 };
+enum job_flag { TIMED_OUT = 1, IDLE_TIMED_OUT = 2, OOM_KILLED = 4, OUTPUT_LIMIT = 8, CANCELLED = 16 };
+enum job_phase { RUNNING, GRACE, KILLED };
+enum start_error { NOT_FOUND = 1, NOT_EXECUTABLE, IS_DIRECTORY, BAD_INTERPRETER, BAD_CWD, TOO_LONG, PROCESS_LIMIT };
+
+struct chunk {
+  struct chunk *next;
+  uint32_t at, bytes;
+  uint8_t data[];
+};
+
+struct leaf {
+  struct leaf *next;
+  char name[16];
+  int procs, kill;
+};
+
+struct job;
+struct stream {
+  struct job *job;
+  int fd; /* -1 once closed */
+  uint16_t name; /* its number in the command */
+  bool is_input, is_report, is_watched, input_ended;
+  uint64_t cap, sent, dropped;
+  struct chunk *first, *last;
+};
+
+/* One run of a kept shell. */
+struct shell_run {
+  bool is_active;
+  char token[17], report[64];
+  size_t report_bytes;
+  uint64_t killed_us;
+  pid_t *before; /* processes of earlier runs, which a timeout spares */
+  size_t before_count;
+};
+
+struct job {
+  struct job *next;
+  uint32_t id, uid, gid;
+  pid_t pid;
+  uint8_t kind;
+  bool kills_at_limit, kills_descendants, is_reaped, is_finished;
+  enum job_phase phase;
+  uint32_t flags, grace_ms, idle_ms;
+  uint64_t started_us, deadline_us, idle_us, phase_us;
+  uint64_t oom_before, limit_before;
+  struct leaf *leaf;
+  int error_fd, status;
+  struct rusage usage;
+  struct stream streams[STREAMS_MAX];
+  int stream_count;
+  struct shell_run run;
+};
+
+/* A request as decoded from its frames; the strings lie in the frame buffer. */
+struct exec_request {
+  uint8_t kind, kills_at_limit, kills_descendants, has_input;
+  uint32_t uid, gid, timeout_ms, idle_ms, grace_ms;
+  uint64_t cap;
+  uint32_t pipe_count;
+  struct { uint32_t fd, ways; } pipes[STREAMS_MAX - 3]; /* ways: 1 the command reads, 2 it writes */
+  const char *cwd;
+  char **argv, **envp;
+  uint32_t argc;
+};
+
+/* agent.c */
+extern struct job *jobs;
+extern struct box_groups groups;
+extern uint64_t processes_max;
+void send_frame(uint32_t channel, uint16_t type, uint16_t flags, const void *payload, uint32_t bytes);
+uint8_t *reserve_payload(void); /* room for one whole payload; commit_payload sends it */
+void commit_payload(uint32_t channel, uint16_t type, uint16_t flags, uint32_t bytes);
+void watch_stream(struct stream *stream);
+void unwatch_stream(struct stream *stream);
+void close_stream(struct stream *stream);
+
+/* counters.c */
+uint64_t read_counter(int fd, const char *key); /* a number, or the number after `key` in a keyed file; 0 if absent */
+void send_stats(uint32_t channel);
+
+/* leaf.c */
+struct leaf *leaf_take(void);
+void leaf_give(struct leaf *leaf);
+bool leaf_is_empty(const struct leaf *leaf);
+size_t leaf_pids(const struct leaf *leaf, pid_t *out, size_t max);
+void leaf_kill(const struct leaf *leaf, pid_t leader);
+
+/* job-start.c */
+void job_start(uint32_t id, uint8_t *payload, size_t bytes);
+void job_refuse(uint32_t id, enum start_error error);
+
+/* job.c */
+void job_input(uint32_t id, uint16_t name, const uint8_t *bytes, uint32_t length);
+void job_push(struct stream *stream, const void *bytes, uint32_t length);
+void stream_ready(struct stream *stream);
+void stream_drain(struct stream *stream);
+void job_reaped(pid_t pid, int status, const struct rusage *usage);
+void job_signal(uint32_t id, int signal);
+void job_cancel(uint32_t id);
+uint64_t jobs_tick(uint64_t now); /* the next moment something is due, or UINT64_MAX */
+struct job *job_find(uint32_t id);
+struct stream *job_stream(struct job *job, uint16_t name, bool is_input);
+
+/* shell.c */
+void shell_run(uint32_t id, const uint8_t *payload, size_t bytes);
+void shell_report(struct job *job);
+bool shell_tick(struct job *job, uint64_t now); /* true while it has a run under way */
+
+/* files.c: run in a child; never return */
+void file_operation(const struct exec_request *request) __attribute__((noreturn));

@@ -1,0 +1,122 @@
+/*
+ * Makes one sandbox: control groups, then one clone3 with all namespaces, then the id maps. The child prepares its own
+ * root and confinement and becomes the agent; the accepted connection becomes its only channel. A failed step is told
+ * over that channel and undone.
+ */
+#define _GNU_SOURCE
+#include "helper.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The descriptors a sandbox keeps lie from here on while everything else of the zygote is closed. */
+#define KEEP_FROM 512
+
+static int keep(int fd, int *next) {
+  if (fd < 0) return -1;
+  int moved = fcntl(fd, F_DUPFD_CLOEXEC, *next);
+  if (moved >= 0) *next = moved + 1;
+  return moved;
+}
+
+/* The zygote holds the channel of every sandbox; a child that kept one would hide another sandbox's end. */
+static const char *keep_only(int *channel, int *go, struct box_groups *groups) {
+  int next = KEEP_FROM;
+  int *others[] = {&groups->leaf_root, &groups->oom_events, &groups->memory_now, &groups->memory_peak,
+                   &groups->pids_now, &groups->pids_events, &groups->cpu_stat};
+  syscall(SYS_close_range, 0, 2, 0);
+  *channel = keep(*channel, &next);
+  *go = keep(*go, &next);
+  for (int at = 0; at < groups->join_count; at++) groups->join[at] = keep(groups->join[at], &next);
+  for (size_t at = 0; at < sizeof others / sizeof *others; at++) *others[at] = keep(*others[at], &next);
+  groups->clone_into = -1;
+  if (*channel < 0 || *go < 0) return "keep the channel";
+  syscall(SYS_close_range, 0, KEEP_FROM - 1, 0);
+  syscall(SYS_close_range, next, ~0u, 0);
+  for (int fd = 0; fd <= 2; fd++)
+    if (open("/dev/null", O_RDWR) != fd) return "open /dev/null";
+  return NULL;
+}
+
+__attribute__((noreturn)) static void child(const struct box_request *request, int channel, int go,
+                                            struct box_groups groups) {
+  char byte;
+  const char *failed = keep_only(&channel, &go, &groups);
+  /* Until the maps are written this process is nobody; it must not go on before. */
+  if (failed == NULL && read(go, &byte, 1) != 1) _exit(1);
+  if (failed == NULL && (setresgid(0, 0, 0) != 0 || setgroups(0, NULL) != 0 || setresuid(0, 0, 0) != 0))
+    failed = "become root of the sandbox";
+  close(go);
+  setsid();
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (failed == NULL) failed = confine_early();
+  if (failed == NULL) failed = rootfs_enter(request);
+  if (failed == NULL) failed = confine_late();
+  if (failed != NULL) {
+    char text[256];
+    int bytes = snprintf(text, sizeof text, "%s: %s", failed, strerror(errno));
+    frame_send_now(channel, 0, FRAME_ERROR, text, (uint32_t)bytes);
+    _exit(1);
+  }
+  prctl(PR_SET_NAME, "sandlot-agent");
+  agent_main(channel, &groups, request);
+}
+
+static bool write_map(pid_t pid, const char *name) {
+  char path[64], text[64];
+  snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+  snprintf(text, sizeof text, "0 %d %d", SUB_UID, SUB_UID_COUNT);
+  return write_text(AT_FDCWD, path, text);
+}
+
+/* The sandbox's PID 1, or -1 with `step` naming what failed. */
+pid_t box_clone(const struct box_request *request, int channel, const char **step) {
+  struct box_groups groups;
+  int go[2];
+  *step = "make the control groups";
+  if (groups_create(request, &groups) != 0) return -1;
+  *step = "open a pipe";
+  pid_t pid = -1;
+  if (pipe2(go, O_CLOEXEC) == 0) {
+    struct clone_args arguments = {
+        .flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC |
+                 CLONE_NEWCGROUP,
+        .exit_signal = SIGCHLD,
+    };
+    if (groups.clone_into >= 0) {
+      arguments.flags |= CLONE_INTO_CGROUP;
+      arguments.cgroup = (uint64_t)groups.clone_into;
+    }
+    *step = "clone with namespaces";
+    pid = (pid_t)syscall(SYS_clone3, &arguments, sizeof arguments);
+    if (pid == 0) child(request, channel, go[0], groups);
+    close(go[0]);
+    if (pid > 0) {
+      *step = "write the id maps";
+      bool ok = write_map(pid, "uid_map") && write_map(pid, "gid_map") && write(go[1], "g", 1) == 1;
+      if (!ok) {
+        int error = errno;
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        errno = error;
+        pid = -1;
+      }
+    }
+    close(go[1]);
+  }
+  int error = errno;
+  groups_close(&groups);
+  if (pid < 0) groups_remove(request->id);
+  errno = error;
+  return pid;
+}

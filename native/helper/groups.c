@@ -1,0 +1,216 @@
+/*
+ * Control groups of sandboxes, on v1, v2 or hybrid hosts: each controller is taken where it is mounted. The layout is
+ * MOUNT/<owner>/<id> on v1 (the commands' group; the agent stays outside, so running out of memory or processes can
+ * never take it) and MOUNT/<owner>/<id>/{agent,work} on v2, delegated to the sandbox's root so that the agent can make
+ * one leaf per command below `work` and end a whole command with cgroup.kill.
+ */
+#define _GNU_SOURCE
+#include "helper.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MEMORY, PIDS, CPU, V2, HIERARCHIES };
+static const char *const NAMES[] = {"memory", "pids", "cpu"};
+
+static int owner_fd[HIERARCHIES] = {-1, -1, -1, -1}; /* our folder in each mounted hierarchy */
+static int root_fd[HIERARCHIES] = {-1, -1, -1, -1};
+static bool on_v2[3]; /* the controller is limited through the v2 mount */
+static char owner_name[128];
+
+static bool has_word(const char *list, const char *word, char separator) {
+  size_t length = strlen(word);
+  for (const char *at = list; (at = strstr(at, word)) != NULL; at += length) {
+    bool starts = at == list || at[-1] == separator;
+    char after = at[length];
+    if (starts && (after == separator || after == 0 || after == '\n')) return true;
+  }
+  return false;
+}
+
+static void use_mount(int which, const char *path) {
+  if (root_fd[which] >= 0) return;
+  root_fd[which] = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* A mount line reads: id parent major:minor root point options … - type source superoptions. */
+static void find_mounts(void) {
+  FILE *file = fopen("/proc/self/mountinfo", "re");
+  char line[4096];
+  while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+    char point[1024], type[64], options[1024];
+    char *rest = strstr(line, " - ");
+    if (rest == NULL || sscanf(line, "%*s %*s %*s %*s %1023s", point) != 1) continue;
+    if (sscanf(rest, " - %63s %*s %1023s", type, options) != 2) continue;
+    if (strcmp(type, "cgroup2") == 0) use_mount(V2, point);
+    if (strcmp(type, "cgroup") != 0) continue;
+    for (int which = 0; which < V2; which++)
+      if (has_word(options, NAMES[which], ',')) use_mount(which, point);
+  }
+  if (file != NULL) fclose(file);
+}
+
+static int make_folder(int parent, const char *name) {
+  if (parent < 0 || (mkdirat(parent, name, 0755) != 0 && errno != EEXIST)) return -1;
+  return openat(parent, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+void groups_open(const char *owner) {
+  snprintf(owner_name, sizeof owner_name, "%s", owner);
+  find_mounts();
+  char have[512] = "";
+  if (root_fd[V2] >= 0) {
+    int fd = openat(root_fd[V2], "cgroup.controllers", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && read(fd, have, sizeof have - 1) < 0) have[0] = 0;
+    if (fd >= 0) close(fd);
+  }
+  for (int which = 0; which < HIERARCHIES; which++) owner_fd[which] = make_folder(root_fd[which], owner_name);
+  for (int which = 0; which < V2; which++) {
+    if (owner_fd[which] >= 0 || !has_word(have, NAMES[which], ' ')) continue;
+    char enable[32];
+    snprintf(enable, sizeof enable, "+%s", NAMES[which]);
+    write_text(root_fd[V2], "cgroup.subtree_control", enable); /* may be on already; the next line tells */
+    on_v2[which] = write_text(owner_fd[V2], "cgroup.subtree_control", enable);
+  }
+}
+
+const char *groups_report(void) {
+  static char text[160];
+  const char *where[3];
+  for (int which = 0; which < V2; which++) where[which] = owner_fd[which] >= 0 ? "v1" : on_v2[which] ? "v2" : "none";
+  const char *kill = owner_fd[V2] >= 0 ? "v2" : owner_fd[PIDS] >= 0 ? "v1" : "none";
+  snprintf(text, sizeof text, "memory=%s pids=%s cpu=%s kill=%s", where[MEMORY], where[PIDS], where[CPU], kill);
+  return text;
+}
+
+static bool write_number(int folder, const char *name, uint64_t value) {
+  char text[32];
+  snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+  return write_text(folder, name, text);
+}
+
+static int open_counter(int folder, const char *name) { return openat(folder, name, O_RDONLY | O_CLOEXEC); }
+
+static bool add_join(struct box_groups *out, int folder) {
+  int fd = openat(folder, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  out->join[out->join_count++] = fd;
+  return true;
+}
+
+static bool limit_memory(const struct box_request *request, int folder, bool is_v2, struct box_groups *out) {
+  /* Pages of the sandbox's own tmpfs are charged here too. With their room added, writing too much meets ENOSPC,
+     which a command can handle, before it meets the OOM killer, which it cannot. */
+  uint64_t bytes = request->memory_bytes + request->disk_bytes + request->shm_bytes;
+  if (!write_number(folder, is_v2 ? "memory.max" : "memory.limit_in_bytes", bytes)) return false;
+  if (is_v2) write_text(folder, "memory.swap.max", "0");
+  else write_number(folder, "memory.memsw.limit_in_bytes", bytes); /* absent without swap accounting */
+  out->oom_events = open_counter(folder, is_v2 ? "memory.events" : "memory.oom_control");
+  out->memory_now = open_counter(folder, is_v2 ? "memory.current" : "memory.usage_in_bytes");
+  out->memory_peak = open_counter(folder, is_v2 ? "memory.peak" : "memory.max_usage_in_bytes");
+  return true;
+}
+
+static bool limit(int which, const struct box_request *request, int folder, bool is_v2, struct box_groups *out) {
+  char text[64];
+  if (which == MEMORY) return limit_memory(request, folder, is_v2, out);
+  if (which == PIDS) {
+    out->pids_now = open_counter(folder, "pids.current");
+    out->pids_events = open_counter(folder, "pids.events");
+    return write_number(folder, "pids.max", request->processes_max);
+  }
+  if (!is_v2) return write_number(folder, "cpu.cfs_quota_us", request->cpu_quota_us);
+  snprintf(text, sizeof text, "%llu 100000", (unsigned long long)request->cpu_quota_us);
+  return write_text(folder, "cpu.max", text);
+}
+
+/* Gives a group to the sandbox's root: it may make groups below and move its own processes between them. */
+static bool delegate(int folder) {
+  return fchownat(folder, "", SUB_UID, SUB_UID, AT_EMPTY_PATH) == 0 &&
+         fchownat(folder, "cgroup.procs", SUB_UID, SUB_UID, 0) == 0;
+}
+
+static bool create_v2(const struct box_request *request, struct box_groups *out) {
+  int box = make_folder(owner_fd[V2], request->id);
+  if (box < 0) return false;
+  for (int which = 0; which < V2; which++) {
+    char enable[32];
+    snprintf(enable, sizeof enable, "+%s", NAMES[which]);
+    if (on_v2[which] && !write_text(box, "cgroup.subtree_control", enable)) return close(box), false;
+  }
+  out->clone_into = make_folder(box, "agent");
+  out->leaf_root = make_folder(box, "work");
+  out->leaf_kills = true;
+  bool ok = out->clone_into >= 0 && out->leaf_root >= 0;
+  for (int which = 0; ok && which < V2; which++)
+    if (on_v2[which]) ok = limit(which, request, out->leaf_root, true, out);
+  ok = ok && delegate(box) && delegate(out->clone_into) && delegate(out->leaf_root);
+  if (ok) out->cpu_stat = open_counter(out->leaf_root, "cpu.stat");
+  close(box);
+  return ok;
+}
+
+static bool create_v1(int which, const struct box_request *request, struct box_groups *out) {
+  int folder = make_folder(owner_fd[which], request->id);
+  if (folder < 0) return false;
+  bool ok = limit(which, request, folder, false, out);
+  if (ok && which == PIDS && owner_fd[V2] < 0) { /* without v2 the leaves that find a command's tree live here */
+    out->leaf_root = fcntl(folder, F_DUPFD_CLOEXEC, 0);
+    out->leaf_kills = false;
+    ok = delegate(folder);
+  } else {
+    ok = ok && add_join(out, folder);
+  }
+  close(folder);
+  return ok;
+}
+
+int groups_create(const struct box_request *request, struct box_groups *out) {
+  *out = (struct box_groups){.leaf_root = -1, .clone_into = -1, .oom_events = -1, .memory_now = -1,
+                             .memory_peak = -1, .pids_now = -1, .pids_events = -1, .cpu_stat = -1};
+  bool ok = owner_fd[V2] < 0 || create_v2(request, out);
+  for (int which = 0; ok && which < V2; which++)
+    if (owner_fd[which] >= 0) ok = create_v1(which, request, out);
+  if (ok) return 0;
+  int error = errno;
+  groups_close(out);
+  groups_remove(request->id);
+  errno = error;
+  return -1;
+}
+
+void groups_close(struct box_groups *groups) {
+  for (int at = 0; at < groups->join_count; at++) close(groups->join[at]);
+  int others[] = {groups->leaf_root, groups->clone_into, groups->oom_events, groups->memory_now,
+                  groups->memory_peak, groups->pids_now, groups->pids_events, groups->cpu_stat};
+  for (size_t at = 0; at < sizeof others / sizeof *others; at++)
+    if (others[at] >= 0) close(others[at]);
+}
+
+/* Removes a group and the groups below it; true once it is gone. */
+static bool remove_tree(int parent, const char *name) {
+  if (parent < 0) return true;
+  if (unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT) return true;
+  int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+  if (folder == NULL) return errno == ENOENT;
+  for (struct dirent *entry; (entry = readdir(folder)) != NULL;)
+    if (entry->d_type == DT_DIR && entry->d_name[0] != '.') remove_tree(fd, entry->d_name);
+  closedir(folder);
+  return unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT;
+}
+
+bool groups_remove(const char *id) {
+  bool gone = true;
+  for (int which = 0; which < HIERARCHIES; which++) gone = remove_tree(owner_fd[which], id) && gone;
+  return gone;
+}
+
+void groups_remove_owner(void) {
+  for (int which = 0; which < HIERARCHIES; which++) remove_tree(root_fd[which], owner_name);
+}

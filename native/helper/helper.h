@@ -1,0 +1,84 @@
+/*
+ * The sandbox helper: one static program, used twice. Outside it is the zygote, which makes sandboxes and removes
+ * what they leave; inside each sandbox it is the agent, PID 1, which runs commands and answers over one channel.
+ * This header holds what both sides share: the frames, the request and the descriptors of the control groups.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* A frame is u32 bytes, u32 channel, u16 type, u16 flags (all little-endian), then `bytes` of payload. */
+#define FRAME_HEADER 12
+#define PAYLOAD_MAX 65536
+#define FLAG_MORE 1 /* the request goes on in the next frame of the same channel */
+
+enum frame_type {
+  FRAME_CREATE = 1,
+  FRAME_EXEC = 2,
+  FRAME_INPUT = 3,
+  FRAME_SIGNAL = 4,
+  FRAME_CANCEL = 5,
+  FRAME_STATS = 6,
+  FRAME_FREEZE = 7,
+  FRAME_SHELL_RUN = 8,
+  FRAME_READY = 33,
+  FRAME_OUTPUT = 34,
+  FRAME_EXIT = 35,
+  FRAME_CREDIT = 36,
+  FRAME_REPLY = 37,
+  FRAME_GONE = 38,
+  FRAME_ERROR = 39,
+  FRAME_SHELL_DONE = 40,
+};
+
+/* Sandbox uid 0 is this host uid; the range is shared by all sandboxes because their read-only layers are. */
+#define SUB_UID 100000
+#define SUB_UID_COUNT 65536
+
+struct box_request {
+  char id[64];
+  uint64_t memory_bytes, disk_bytes, shm_bytes;
+  uint64_t files_max, processes_max, cpu_quota_us;
+};
+
+/* Descriptors of one sandbox's groups, opened by the zygote as host root, so the agent may use them without a path. */
+#define JOIN_MAX 4
+struct box_groups {
+  int join[JOIN_MAX]; /* cgroup.procs files: writing "0" moves the writer */
+  int join_count;
+  int leaf_root; /* folder in which the agent makes one group per command; -1 where there is none */
+  bool leaf_kills; /* the leaves have cgroup.kill (v2) */
+  int clone_into; /* v2 folder the agent is cloned into, or -1 */
+  int oom_events, memory_now, memory_peak, pids_now, pids_events, cpu_stat; /* readable counters or -1 */
+};
+
+/* groups.c: the control group drivers (v1, v2 and hybrid) */
+void groups_open(const char *owner);
+const char *groups_report(void);
+int groups_create(const struct box_request *request, struct box_groups *out); /* 0, or -1 with errno; undone on error */
+void groups_close(struct box_groups *groups);
+bool groups_remove(const char *id); /* false while a process still holds one */
+void groups_remove_owner(void);
+
+/* zygote.c, create.c */
+int zygote_main(int argc, char **argv);
+void staging_prepare(const char *image, const char *run_folder);
+struct box;
+pid_t box_clone(const struct box_request *request, int channel, const char **step);
+
+/* rootfs.c, confine.c: the agent's own preparation; each returns NULL or the name of the step that failed */
+const char *rootfs_enter(const struct box_request *request);
+const char *confine_early(void);
+const char *confine_late(void);
+const char *seccomp_install(void);
+
+/* agent.c: never returns */
+void agent_main(int channel, const struct box_groups *groups, const struct box_request *request) __attribute__((noreturn));
+
+/* frame.c */
+void frame_header(uint8_t *to, uint32_t bytes, uint32_t channel, uint16_t type, uint16_t flags);
+void frame_send_now(int socket, uint32_t channel, uint16_t type, const void *payload, uint32_t bytes);
+uint64_t clock_us(void);
+bool write_text(int folder, const char *name, const char *text); /* one write to folder/name */

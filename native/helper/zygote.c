@@ -1,0 +1,305 @@
+/*
+ * The zygote: makes sandboxes on request and removes what they leave. It holds a copy of each sandbox's channel and
+ * closes it last, so the other side reads "gone" only when processes and groups are gone. When its control pipe ends,
+ * because the owner died or closed it, every sandbox dies with it and nothing stays behind.
+ */
+#define _GNU_SOURCE
+#include "helper.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WAITING_MAX 256
+#define CREATE_BYTES_MAX 4096
+
+/* A sandbox from its clone until its groups are removed. */
+struct box {
+  struct box *next;
+  char id[64];
+  pid_t pid;
+  int channel;
+  int status;
+  bool is_dead;
+};
+
+/* A connection that has not sent its whole create frame yet. */
+struct waiting {
+  int fd; /* -1: free */
+  uint32_t have;
+  uint8_t bytes[FRAME_HEADER + CREATE_BYTES_MAX];
+};
+
+static struct box *boxes;
+static struct waiting waiting[WAITING_MAX];
+static char owner[128], run_folder[256];
+static int run_parent = -1;
+static char control_line[256];
+static size_t control_length;
+
+static void die(const char *step) {
+  printf("error %s: %s\n", step, strerror(errno));
+  fflush(stdout);
+  groups_remove_owner();
+  if (run_parent >= 0) unlinkat(run_parent, owner, AT_REMOVEDIR);
+  exit(1);
+}
+
+/* Boot, pid namespace, pid and start time say whether an owner still lives; a sweep trusts nothing else. */
+static void name_owner(void) {
+  char boot[64] = "", line[1024] = "", space[64] = "";
+  unsigned random = 0;
+  unsigned long long started = 0, inode = 0;
+  int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  if (fd < 0 || read(fd, boot, 8) != 8) die("read the boot id");
+  close(fd);
+  fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+  if (fd < 0 || read(fd, line, sizeof line - 1) <= 0) die("read the start time");
+  close(fd);
+  char *rest = strrchr(line, ')'); /* the name may hold anything; the start time is the 20th field after it */
+  for (int field = 0; rest != NULL && field < 20; field++) rest = strchr(rest + 1, ' ');
+  if (rest != NULL) started = strtoull(rest, NULL, 10);
+  if (readlink("/proc/self/ns/pid", space, sizeof space - 1) > 5) inode = strtoull(space + 5, NULL, 10);
+  if (getrandom(&random, sizeof random, 0) < 0) die("read random bytes");
+  snprintf(owner, sizeof owner, "sandlot-%.8s-%llu-%d-%llu-%08x", boot, inode, getpid(), started, random);
+}
+
+static bool parse_request(char *text, size_t bytes, struct box_request *request) {
+  *request = (struct box_request){0};
+  const char *id = NULL;
+  for (char *at = text; at < text + bytes; at += strlen(at) + 1) {
+    char *value = strchr(at, '=');
+    if (value == NULL) return false;
+    *value++ = 0;
+    uint64_t number = strtoull(value, NULL, 10);
+    if (strcmp(at, "id") == 0) id = value;
+    if (strcmp(at, "memory") == 0) request->memory_bytes = number;
+    if (strcmp(at, "disk") == 0) request->disk_bytes = number;
+    if (strcmp(at, "shm") == 0) request->shm_bytes = number;
+    if (strcmp(at, "files") == 0) request->files_max = number;
+    if (strcmp(at, "processes") == 0) request->processes_max = number;
+    if (strcmp(at, "cpu") == 0) request->cpu_quota_us = number;
+    at = value;
+  }
+  if (id == NULL || id[0] == 0 || strlen(id) >= sizeof request->id || strspn(id, "0123456789abcdefghijklmnopqrstuvwxyz") != strlen(id))
+    return false;
+  strcpy(request->id, id);
+  return request->memory_bytes > 0 && request->disk_bytes > 0 && request->files_max > 0 &&
+         request->processes_max > 0 && request->cpu_quota_us >= 1000;
+}
+
+static void refuse(int fd, const char *step, int error) {
+  char text[256];
+  int bytes = snprintf(text, sizeof text, "%s: %s", step, strerror(error));
+  frame_send_now(fd, 0, FRAME_ERROR, text, (uint32_t)bytes);
+  close(fd);
+}
+
+static void create(int fd, char *text, size_t bytes) {
+  struct box_request request;
+  if (!parse_request(text, bytes, &request)) return refuse(fd, "read the create frame", EINVAL);
+  struct box *box = calloc(1, sizeof *box);
+  const char *step = "allocate";
+  pid_t pid = box == NULL ? -1 : box_clone(&request, fd, &step);
+  if (pid < 0) {
+    refuse(fd, step, errno);
+    free(box);
+    return;
+  }
+  *box = (struct box){.next = boxes, .pid = pid, .channel = fd};
+  strcpy(box->id, request.id);
+  boxes = box;
+}
+
+/* Reads exactly one frame and not a byte more: what follows belongs to the agent. */
+static void read_create(struct waiting *from) {
+  uint32_t bytes = 0, want = FRAME_HEADER;
+  uint16_t type = 0;
+  for (;;) {
+    if (from->have >= FRAME_HEADER) {
+      memcpy(&bytes, from->bytes, 4);
+      memcpy(&type, from->bytes + 8, 2);
+      if (type != FRAME_CREATE || bytes == 0 || bytes > CREATE_BYTES_MAX) break;
+      want = FRAME_HEADER + bytes;
+    }
+    if (from->have == want && want > FRAME_HEADER) {
+      int fd = from->fd;
+      from->fd = -1;
+      if (from->bytes[want - 1] != 0) return refuse(fd, "read the create frame", EINVAL);
+      return create(fd, (char *)from->bytes + FRAME_HEADER, bytes);
+    }
+    ssize_t got = recv(from->fd, from->bytes + from->have, want - from->have, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (got <= 0) break;
+    from->have += (uint32_t)got;
+  }
+  close(from->fd);
+  from->fd = -1;
+}
+
+static void accept_all(int listener) {
+  for (;;) {
+    struct waiting *free_slot = NULL;
+    for (int at = 0; at < WAITING_MAX && free_slot == NULL; at++)
+      if (waiting[at].fd < 0) free_slot = &waiting[at];
+    if (free_slot == NULL) return;
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0) return;
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.uid != geteuid()) {
+      close(fd);
+      continue;
+    }
+    free_slot->fd = fd;
+    free_slot->have = 0;
+    read_create(free_slot);
+  }
+}
+
+static void reap(void) {
+  int status;
+  for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
+    for (struct box *box = boxes; box != NULL; box = box->next)
+      if (box->pid == pid && !box->is_dead) {
+        box->is_dead = true;
+        box->status = status;
+      }
+}
+
+/* Returns whether some group could not be removed yet: the last process of a namespace leaves it a moment after. */
+static bool clear_dead(void) {
+  bool is_left = false;
+  for (struct box **at = &boxes; *at != NULL;) {
+    struct box *box = *at;
+    if (!box->is_dead || !groups_remove(box->id)) {
+      is_left = is_left || box->is_dead;
+      at = &box->next;
+      continue;
+    }
+    frame_send_now(box->channel, 0, FRAME_GONE, &box->status, sizeof box->status);
+    close(box->channel);
+    *at = box->next;
+    free(box);
+  }
+  return is_left;
+}
+
+static void kill_box(const char *id) {
+  for (struct box *box = boxes; box != NULL; box = box->next)
+    if (!box->is_dead && (id == NULL || strcmp(box->id, id) == 0)) kill(box->pid, SIGKILL);
+}
+
+/* Lines of the control pipe: "kill <id>". False at its end. */
+static bool read_control(void) {
+  ssize_t got = read(0, control_line + control_length, sizeof control_line - 1 - control_length);
+  if (got < 0) return errno == EAGAIN || errno == EINTR;
+  if (got == 0) return false;
+  control_length += (size_t)got;
+  control_line[control_length] = 0;
+  for (char *end; (end = strchr(control_line, '\n')) != NULL;) {
+    *end = 0;
+    if (strncmp(control_line, "kill ", 5) == 0) kill_box(control_line + 5);
+    control_length -= (size_t)(end + 1 - control_line);
+    memmove(control_line, end + 1, control_length + 1);
+  }
+  return control_length < sizeof control_line - 1;
+}
+
+static void leave(void) {
+  kill_box(NULL);
+  for (int tries = 0; boxes != NULL && tries < 5000; tries++) {
+    reap();
+    if (boxes != NULL && clear_dead()) usleep(1000);
+    else if (boxes != NULL) usleep(500);
+  }
+  groups_remove_owner();
+  int folder = openat(run_parent, owner, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder >= 0) unlinkat(folder, "zygote.sock", 0);
+  unlinkat(run_parent, owner, AT_REMOVEDIR);
+  exit(0);
+}
+
+static int watch_signals(void) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCHLD);
+  sigaddset(&set, SIGTERM);
+  sigprocmask(SIG_BLOCK, &set, NULL);
+  /* A Ctrl-C in the owner's terminal must let the owner end things in order. */
+  signal(SIGINT, SIG_IGN);
+  signal(SIGHUP, SIG_IGN);
+  signal(SIGPIPE, SIG_IGN);
+  return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void serve(int listener, int signals) {
+  struct pollfd polls[3 + WAITING_MAX];
+  bool is_left = false;
+  for (;;) {
+    polls[0] = (struct pollfd){.fd = 0, .events = POLLIN};
+    polls[1] = (struct pollfd){.fd = signals, .events = POLLIN};
+    polls[2] = (struct pollfd){.fd = listener, .events = POLLIN};
+    for (int at = 0; at < WAITING_MAX; at++) polls[3 + at] = (struct pollfd){.fd = waiting[at].fd, .events = POLLIN};
+    if (poll(polls, 3 + WAITING_MAX, is_left ? 1 : -1) < 0 && errno != EINTR) leave();
+    if (polls[1].revents != 0) {
+      struct signalfd_siginfo info;
+      while (read(signals, &info, sizeof info) == (ssize_t)sizeof info)
+        if (info.ssi_signo == SIGTERM) leave();
+      reap();
+    }
+    if (polls[0].revents != 0 && !read_control()) leave();
+    for (int at = 0; at < WAITING_MAX; at++)
+      if (polls[3 + at].revents != 0 && waiting[at].fd == polls[3 + at].fd && waiting[at].fd >= 0)
+        read_create(&waiting[at]);
+    if (polls[2].revents != 0) accept_all(listener);
+    is_left = clear_dead();
+  }
+}
+
+/* zygote RUN_PARENT IMAGE_FOLDER: prints "ready <owner> <socket> <groups>" or "error <why>", then serves. */
+int zygote_main(int argc, char **argv) {
+  if (argc != 4) return 2;
+  struct rlimit files;
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
+  setsid();
+  prctl(PR_SET_NAME, "sandlot-zygote");
+  umask(022);
+  for (int at = 0; at < WAITING_MAX; at++) waiting[at].fd = -1;
+  name_owner();
+  run_parent = open(argv[2], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (run_parent < 0 || mkdirat(run_parent, owner, 0700) != 0) die("make the run folder");
+  snprintf(run_folder, sizeof run_folder, "%s/%s", argv[2], owner);
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  char path[512];
+  errno = ENAMETOOLONG;
+  if (snprintf(path, sizeof path, "%s/zygote.sock", run_folder) >= (int)sizeof address.sun_path)
+    die("name the socket (the run folder's path is too long)");
+  strcpy(address.sun_path, path);
+  int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof address) != 0 || listen(listener, 4096) != 0)
+    die("listen on the socket");
+  groups_open(owner);
+  int signals = watch_signals();
+  fcntl(0, F_SETFL, fcntl(0, F_GETFL) | O_NONBLOCK);
+  staging_prepare(argv[3], run_folder);
+  printf("ready %s %s %s\n", owner, address.sun_path, groups_report());
+  fflush(stdout);
+  serve(listener, signals);
+  return 0;
+}

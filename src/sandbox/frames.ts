@@ -1,0 +1,168 @@
+/**
+ * The frames spoken with the agent of a sandbox (`native/helper/helper.h`): u32 bytes, u32 channel, u16 type, u16 flags,
+ * all little-endian, then at most 64 KiB of payload. Pure encoding and decoding; no I/O.
+ */
+
+export const FRAME_HEADER_BYTES = 12;
+export const PAYLOAD_BYTES_MAX = 65_536;
+/** The request goes on in the next frame of the same channel. */
+export const FLAG_MORE = 1;
+
+export const FRAME = {
+  create: 1,
+  exec: 2,
+  input: 3,
+  signal: 4,
+  cancel: 5,
+  stats: 6,
+  freeze: 7,
+  shellRun: 8,
+  ready: 33,
+  output: 34,
+  exit: 35,
+  credit: 36,
+  reply: 37,
+  gone: 38,
+  error: 39,
+  shellDone: 40,
+} as const;
+
+export interface Frame {
+  readonly channel: number;
+  readonly type: number;
+  readonly flags: number;
+  readonly payload: Buffer;
+}
+
+export function encodeFrame(channel: number, type: number, flags: number, payload: Uint8Array): Buffer {
+  const frame = Buffer.allocUnsafe(FRAME_HEADER_BYTES + payload.length);
+  frame.writeUInt32LE(payload.length, 0);
+  frame.writeUInt32LE(channel, 4);
+  frame.writeUInt16LE(type, 8);
+  frame.writeUInt16LE(flags, 10);
+  frame.set(payload, FRAME_HEADER_BYTES);
+  return frame;
+}
+
+/** One request as one or more frames; all but the last carry `FLAG_MORE`. */
+export function encodeRequest(channel: number, type: number, payload: Uint8Array): Buffer {
+  const frames: Buffer[] = [];
+  let at = 0;
+  do {
+    const end = Math.min(payload.length, at + PAYLOAD_BYTES_MAX);
+    frames.push(encodeFrame(channel, type, end < payload.length ? FLAG_MORE : 0, payload.subarray(at, end)));
+    at = end;
+  } while (at < payload.length);
+  return frames.length === 1 ? (frames[0] ?? Buffer.alloc(0)) : Buffer.concat(frames);
+}
+
+/** Cuts a byte stream into frames, whatever its chunk borders. A payload is valid until `onFrame` returns. */
+export function frameReader(onFrame: (frame: Frame) => void): (chunk: Buffer) => void {
+  let held: Buffer[] = [];
+  let heldBytes = 0;
+  let wanted = FRAME_HEADER_BYTES;
+  return (chunk) => {
+    held.push(chunk);
+    heldBytes += chunk.length;
+    if (heldBytes < wanted) return;
+    let bytes = held.length === 1 ? chunk : Buffer.concat(held);
+    wanted = FRAME_HEADER_BYTES;
+    while (bytes.length >= FRAME_HEADER_BYTES) {
+      const end = FRAME_HEADER_BYTES + bytes.readUInt32LE(0);
+      if (bytes.length < end) {
+        wanted = end;
+        break;
+      }
+      onFrame({
+        channel: bytes.readUInt32LE(4),
+        type: bytes.readUInt16LE(8),
+        flags: bytes.readUInt16LE(10),
+        payload: bytes.subarray(FRAME_HEADER_BYTES, end),
+      });
+      bytes = bytes.subarray(end);
+    }
+    held = bytes.length > 0 ? [bytes] : [];
+    heldBytes = bytes.length;
+  };
+}
+
+export const JOB = { command: 0, read: 1, write: 2, list: 3, shell: 4 } as const;
+
+export interface ExecFrame {
+  readonly kind: number;
+  readonly killsAtLimit: boolean;
+  readonly killsDescendants: boolean;
+  readonly hasInput: boolean;
+  readonly uid: number;
+  readonly timeoutMs: number;
+  readonly idleOutputMs: number;
+  readonly killGraceMs: number;
+  readonly outputBytesMax: number;
+  /** `ways`: 1 the command reads from it, 2 it writes to it, 3 both. */
+  readonly pipes: readonly { readonly fd: number; readonly ways: number }[];
+  readonly cwd: string;
+  readonly argv: readonly string[];
+  readonly envVars: Readonly<Record<string, string>>;
+}
+
+const U32_MAX = 0xffff_ffff;
+const u32 = (value: number): number => Math.max(0, Math.min(U32_MAX, Math.ceil(value)));
+
+export function encodeExec(exec: ExecFrame): Buffer {
+  const head = Buffer.alloc(36 + exec.pipes.length * 8 + 8);
+  head.writeUInt8(exec.kind, 0);
+  head.writeUInt8(exec.killsAtLimit ? 1 : 0, 1);
+  head.writeUInt8(exec.killsDescendants ? 1 : 0, 2);
+  head.writeUInt8(exec.hasInput ? 1 : 0, 3);
+  head.writeUInt32LE(exec.uid, 4);
+  head.writeUInt32LE(exec.uid, 8);
+  head.writeUInt32LE(u32(exec.timeoutMs), 12);
+  head.writeUInt32LE(u32(exec.idleOutputMs), 16);
+  head.writeUInt32LE(u32(exec.killGraceMs), 20);
+  head.writeBigUInt64LE(BigInt(Math.max(0, Math.floor(exec.outputBytesMax))), 24);
+  head.writeUInt32LE(exec.pipes.length, 32);
+  let at = 36;
+  for (const pipe of exec.pipes) {
+    head.writeUInt32LE(pipe.fd, at);
+    head.writeUInt32LE(pipe.ways, at + 4);
+    at += 8;
+  }
+  const variables = Object.entries(exec.envVars).map(([name, value]) => `${name}=${value}`);
+  head.writeUInt32LE(exec.argv.length, at);
+  head.writeUInt32LE(variables.length, at + 4);
+  const strings = [exec.cwd, ...exec.argv, ...variables].map((text) => `${text}\0`).join("");
+  return Buffer.concat([head, Buffer.from(strings, "utf8")]);
+}
+
+/** How a job ended, as the agent tells it. */
+export interface ExitFrame {
+  readonly how: "exited" | "signalled" | "start_failed";
+  readonly code: number;
+  readonly startError: number;
+  readonly flags: number;
+  readonly stdoutBytesDropped: number;
+  readonly stderrBytesDropped: number;
+  readonly durationMs: number;
+  readonly cpuMs: number;
+  readonly memoryPeakBytes: number;
+  readonly processLimitHits: number;
+}
+
+export const EXIT_FLAG = { timedOut: 1, idleTimedOut: 2, oomKilled: 4, outputLimit: 8, cancelled: 16 } as const;
+
+export function decodeExit(payload: Buffer): ExitFrame {
+  const big = (at: number): number => Number(payload.readBigUInt64LE(at));
+  const how = payload.readUInt8(0);
+  return {
+    how: how === 0 ? "exited" : how === 1 ? "signalled" : "start_failed",
+    code: payload.readUInt8(1),
+    startError: payload.readUInt16LE(2),
+    flags: payload.readUInt32LE(4),
+    stdoutBytesDropped: big(8),
+    stderrBytesDropped: big(16),
+    durationMs: big(24) / 1000,
+    cpuMs: big(32) / 1000,
+    memoryPeakBytes: big(40),
+    processLimitHits: payload.readUInt32LE(48),
+  };
+}

@@ -1,0 +1,232 @@
+/**
+ * The default provider: sandboxes of Linux namespaces, overlay and control groups, made by the native helper. Isolation
+ * is shared-kernel and says so. Needs Linux and root; `probe()` tells what is missing and how to get it.
+ */
+import { buildNative } from "../../native/build.ts";
+import { Failure } from "../core/errors.ts";
+import type { Runtime } from "../core/runtime.ts";
+import type {
+  Isolation,
+  LimitSupport,
+  Sandbox,
+  SandboxCapabilities,
+  SandboxInfo,
+  SandboxProvider,
+  SandboxRequest,
+} from "../core/sandbox.ts";
+import { AgentClient } from "./agent-client.ts";
+import { encodeFrame, FRAME } from "./frames.ts";
+import { buildHostImage, type HostImage } from "./host-image.ts";
+import { namespaceSandbox } from "./namespace-sandbox.ts";
+import { probeNamespaces } from "./probe.ts";
+import { startCommand } from "./run-command.ts";
+import { sweepLeftovers } from "./sweep.ts";
+import { runParent, startZygote, type Zygote } from "./zygote.ts";
+
+const STRENGTH: readonly Isolation[] = ["process", "namespace", "gvisor", "vm"];
+/** A machine under load answers late, not never. */
+const CREATE_MS_MAX = 30_000;
+
+export interface NamespaceProviderOptions {
+  readonly runtime: Runtime;
+  /** Where built images lie; default in the user's cache. */
+  readonly imageFolder?: string;
+}
+
+interface Engine {
+  readonly zygote: Zygote;
+  readonly image: HostImage;
+}
+
+export function namespaceProvider(options: NamespaceProviderOptions): SandboxProvider {
+  const { runtime } = options;
+  const live = new Map<string, Sandbox>();
+  let engine: Promise<Engine> | null = null;
+  let capabilities = capabilitiesOf("enforced", "enforced", "enforced", "cgroup");
+  let isClosed = false;
+
+  const ensureEngine = async (): Promise<Engine> => {
+    if (isClosed) throw new Failure("sandbox_unavailable", "The sandbox provider was closed.");
+    const running = await engine?.catch(() => null);
+    if (running?.zygote.isAlive()) return running;
+    engine ??= startEngine();
+    if (running !== null && running !== undefined) engine = startEngine();
+    return engine;
+  };
+  const startEngine = async (): Promise<Engine> => {
+    try {
+      requireRoot();
+      const image = buildHostImage(runtime, options.imageFolder);
+      const { path } = await buildNative("helper");
+      const zygote = await startZygote(path, image.folder);
+      const { memory, pids, cpu, kill } = zygote.groups;
+      capabilities = capabilitiesOf(
+        support(memory),
+        support(pids),
+        support(cpu),
+        kill === "none" ? "pid-namespace" : "cgroup",
+      );
+      return { zygote, image };
+    } catch (error) {
+      engine = null;
+      throw error;
+    }
+  };
+
+  return {
+    name: "namespace",
+    get capabilities() {
+      return capabilities;
+    },
+    probe: () => probeNamespaces(runtime),
+    create: async (request, signal) => {
+      refuse(request);
+      signal.throwIfAborted();
+      const { zygote, image } = await ensureEngine();
+      const id = runtime.id().toLowerCase();
+      const info: SandboxInfo = {
+        id,
+        provider: "namespace",
+        isolation: "namespace",
+        image: request.image,
+        imageHash: image.hash,
+        limits: request.limits,
+        network: request.network.mode,
+        labels: { ...request.labels, attemptId: request.attemptId, role: request.role, fence: String(request.fence) },
+      };
+      const sandbox = await createSandbox(runtime, zygote, request, info, signal);
+      live.set(id, sandbox.sandbox);
+      void sandbox.gone.then(() => live.delete(id));
+      return sandbox.sandbox;
+    },
+    list: async () => [...live.values()].map((sandbox) => sandbox.info),
+    sweep: async () => sweepLeftovers(runParent()),
+    close: async () => {
+      isClosed = true;
+      const running = await engine?.catch(() => null);
+      engine = null;
+      await Promise.all([...live.values()].map((sandbox) => sandbox.destroy()));
+      await running?.zygote.close();
+    },
+  };
+}
+
+async function createSandbox(
+  runtime: Runtime,
+  zygote: Zygote,
+  request: SandboxRequest,
+  info: SandboxInfo,
+  signal: AbortSignal,
+): Promise<{ readonly sandbox: Sandbox; readonly gone: Promise<void> }> {
+  const socket = await zygote.connect();
+  const client = new AgentClient(info.id, socket);
+  const kill = (): void => zygote.kill(info.id);
+  const context = { client, runtime, envVars: request.envVars, kill };
+  socket.write(encodeFrame(0, FRAME.create, 0, encodeCreate(info)));
+  /* Sent at once behind the create frame: the sandbox is ready when this first command has answered. */
+  const first = startCommand(context, ["/bin/true"], { timeoutMs: CREATE_MS_MAX, outputBytesMax: 1_024 });
+  const abort = (): void => kill();
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    const result = await first.result;
+    signal.throwIfAborted();
+    if (result.exitCode !== 0)
+      throw new Failure(
+        "sandbox_unavailable",
+        `Sandbox ${info.id} was made, but its first command ended as ${result.verdict} (${result.startError ?? result.exitCode}).`,
+      );
+  } catch (error) {
+    kill();
+    await client.gone;
+    signal.throwIfAborted();
+    const isOurs = error instanceof Failure && error.code === "sandbox_unavailable";
+    if (isOurs) throw error;
+    throw new Failure("sandbox_unavailable", `Sandbox ${info.id} could not be made: ${String(error)}`, {
+      cause: error,
+    });
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+  return { sandbox: namespaceSandbox(info, context, request.lifetimeMs), gone: client.gone };
+}
+
+function encodeCreate(info: SandboxInfo): Buffer {
+  const { limits } = info;
+  const fields = {
+    id: info.id,
+    memory: limits.memoryBytes,
+    disk: limits.diskBytes,
+    shm: limits.shmBytes,
+    files: limits.filesMax,
+    processes: limits.processesMax,
+    cpu: Math.max(1_000, Math.round(limits.cpus * 100_000)),
+  };
+  return Buffer.from(
+    Object.entries(fields)
+      .map(([name, value]) => `${name}=${value}\0`)
+      .join(""),
+  );
+}
+
+/** Refuses what this provider cannot keep; nothing is weakened or ignored in silence. */
+function refuse(request: SandboxRequest): void {
+  if (STRENGTH.indexOf(request.isolationMin) > STRENGTH.indexOf("namespace"))
+    throw new Failure(
+      "isolation_too_weak",
+      `Isolation "${request.isolationMin}" was asked for; the namespace provider offers "namespace".`,
+    );
+  if (request.network.mode !== "off")
+    throw new Failure(
+      "unsupported",
+      `Network mode "${request.network.mode}" is not offered by the namespace provider; use "off".`,
+    );
+  if (request.image !== "host")
+    throw new Failure(
+      "image_unavailable",
+      `Image "${request.image}" is unknown; the namespace provider offers "host".`,
+    );
+  for (const [name, value] of Object.entries(request.limits)) {
+    const isValid = Number.isFinite(value) && value > 0 && (name === "cpus" || Number.isInteger(value));
+    if (!isValid)
+      throw new Failure("request_invalid", `Sandbox limit ${name} must be a positive whole number, not ${value}.`);
+  }
+  if (!(request.lifetimeMs > 0))
+    throw new Failure("request_invalid", `Sandbox lifetimeMs must be positive, not ${request.lifetimeMs}.`);
+}
+
+export function requireRoot(): void {
+  if (process.platform !== "linux")
+    throw new Failure(
+      "environment_missing",
+      "The namespace provider needs Linux; run Sandlot on a Linux machine or in a virtual one.",
+    );
+  if (process.geteuid?.() !== 0)
+    throw new Failure("environment_missing", "The namespace provider needs root; run the same command with sudo.");
+}
+
+function support(where: string): LimitSupport {
+  return where === "none" ? "none" : "enforced";
+}
+
+function capabilitiesOf(
+  memory: LimitSupport,
+  pids: LimitSupport,
+  cpu: LimitSupport,
+  killTree: SandboxCapabilities["killTree"],
+): SandboxCapabilities {
+  return {
+    isolation: "namespace",
+    network: ["off"],
+    limits: {
+      cpus: cpu,
+      memoryBytes: memory,
+      diskBytes: "enforced",
+      filesMax: "enforced",
+      processesMax: pids,
+      shmBytes: "enforced",
+    },
+    oomEvidence: memory === "none" ? "none" : "per-sandbox",
+    killTree,
+    snapshot: "none",
+  };
+}
