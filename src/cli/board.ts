@@ -41,7 +41,6 @@ export function openBoard(stream: NodeJS.WriteStream): Board {
   const app = render(view(), {
     stdout: stream,
     exitOnCtrlC: false,
-    patchConsole: false,
     maxFps: FRAMES_PER_SECOND,
   });
   return {

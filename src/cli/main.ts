@@ -97,6 +97,9 @@ process.on("warning", (warning) => {
   if (warning.name !== "ExperimentalWarning") process.stderr.write(`${warning.name}: ${warning.message}\n`);
 });
 
+/** An error nobody waited for is our mistake like any other; the process cannot be trusted to go on. */
+process.on("uncaughtException", (error) => process.exit(report(toFailure(error), process.argv)));
+
 let exitCode: number;
 try {
   await program().parseAsync();
