@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define CHILD_FDS_FROM 1024 /* the child's ends lie here until they get the numbers the command expects */
@@ -171,7 +172,10 @@ __attribute__((noreturn)) static void child(const struct job *job, const struct 
   for (int at = 0; at < count; at++)
     if (dup2(ends[at].fd, ends[at].target) < 0) fail(error_fd, PROCESS_LIMIT);
   umask(022);
-  if (request->kind != JOB_COMMAND && request->kind != JOB_SHELL) file_operation(request);
+  if (request->kind != JOB_COMMAND && request->kind != JOB_SHELL) {
+    syscall(SYS_close_range, 3, ~0u, 0); /* no exec will: its own input would never end while it holds the other side */
+    file_operation(request);
+  }
   if (setresgid(job->gid, job->gid, job->gid) != 0 || setresuid(job->uid, job->uid, job->uid) != 0)
     fail(error_fd, NOT_EXECUTABLE);
   if (chdir(request->cwd) != 0) fail(error_fd, BAD_CWD);
