@@ -38,25 +38,43 @@ export function derivedManifest(sources: readonly TestSource[]): readonly Manife
     );
 }
 
-/** `Class.test_method` of each test in a source, with its line from 1. Only methods of a class in column 0 count. */
+/**
+ * `Class.test_method` of each test in a source, with its line from 1. Only methods that stand directly in a class in
+ * column 0 count; a test that is inherited or made at run time is not seen.
+ */
 export function testNames(text: string): readonly { readonly name: string; readonly line: number }[] {
   const names: { name: string; line: number }[] = [];
   let inClass: string | null = null;
   let indent: number | null = null;
-  for (const [index, line] of text.split("\n").entries()) {
+  for (const { line, number } of codeLines(text)) {
+    const depth = /^\s*/.exec(line)?.[0].length ?? 0;
     const opened = /^class\s+([A-Za-z_]\w*)\s*\(([^)]*)\)?/.exec(line);
     if (opened) {
-      inClass = /\bTestCase\b/.test(opened[2] ?? "") || /^Test/.test(opened[1] ?? "") ? (opened[1] ?? null) : null;
+      const isTestClass = /\bTestCase\b/.test(opened[2] ?? "") || /^Test/.test(opened[1] ?? "");
+      inClass = isTestClass ? (opened[1] ?? null) : null;
       indent = null;
       continue;
     }
-    if (/^\S/.test(line) && !/^[#)\]}"']/.test(line)) inClass = null;
-    const method = /^(\s+)(?:async\s+)?def\s+(test\w*)\s*\(/.exec(line);
-    if (!method || inClass === null) continue;
-    indent ??= method[1]?.length ?? 0;
-    if (method[1]?.length === indent) names.push({ name: `${inClass}.${method[2]}`, line: index + 1 });
+    if (depth === 0 && !/^[)\]}]/.test(line)) inClass = null;
+    if (inClass === null) continue;
+    indent ??= depth;
+    const method = /^\s+(?:async\s+)?def\s+(test\w*)\s*\(/.exec(line);
+    if (method && depth === indent) names.push({ name: `${inClass}.${method[1]}`, line: number });
   }
   return names;
+}
+
+/** The lines of a Python source that hold code: no blank ones, no comments, nothing inside a triple-quoted string. */
+function* codeLines(text: string): Generator<{ readonly line: string; readonly number: number }> {
+  let quote: string | null = null;
+  for (const [index, line] of text.split("\n").entries()) {
+    const isInside = quote !== null;
+    for (const [mark] of line.matchAll(/"""|'''/g)) {
+      if (quote === null) quote = mark;
+      else if (quote === mark) quote = null;
+    }
+    if (!isInside && line.trim() !== "" && !/^\s*#/.test(line)) yield { line, number: index + 1 };
+  }
 }
 
 /**
