@@ -3,7 +3,7 @@
  * `edit` and `submit`. For programs that bring their own policy and loop; `sandlot train` does not use it.
  */
 import { availableParallelism } from "node:os";
-import { openMachinery, verdictMemory } from "./app-parts.ts";
+import { openMachinery, verdictIdentityOn, verdictMemory } from "./app-parts.ts";
 import type { Environment } from "./core/environment.ts";
 import type { Task } from "./core/task.ts";
 import { openEnvironment } from "./episode/environment.ts";
@@ -13,7 +13,6 @@ import { shellTool } from "./policy/tool/shell.ts";
 import { submitTool } from "./policy/tool/submit.ts";
 import { viewTool } from "./policy/tool/view.ts";
 import { recipeSchema } from "./run/recipe.ts";
-import { verdictIdentity } from "./verifier/identity.ts";
 import { createVerifier } from "./verifier/verifier.ts";
 
 const SYSTEM_TEXT = "You act in an isolated Linux sandbox. Work on the task until it is solved, then call submit.";
@@ -35,15 +34,7 @@ export function openEnvironments(): Environments {
     runtime,
     verifier: createVerifier({ runtime }),
     verdicts: verdictMemory(),
-    // These verdicts live no longer than the process, within which an image's name means one image.
-    identity: ({ task, artifacts, gradingSeed, verifierVersion }) =>
-      verdictIdentity({
-        artifactsHash: artifacts.hash,
-        verifierHash: task.verifierHash,
-        imageHash: task.image,
-        gradingSeed,
-        version: verifierVersion,
-      }),
+    identity: verdictIdentityOn(runtime),
   });
   const tools = [shellTool(), viewTool(), editTool(), submitTool()];
   return {

@@ -84,6 +84,7 @@ export async function evaluateTarget(
       runEpisode: machinery.runEpisode,
       tasks,
       policyFor: chosen.policyFor,
+      filesFor: (task) => (options.policy === "oracle" ? task.oracle.files : []),
       episodesPerTask: options.episodesPerTask,
       k: options.k,
       seed: options.seed,

@@ -10,12 +10,13 @@ import type { EpisodeRunner } from "./core/episode.ts";
 import type { Runtime } from "./core/runtime.ts";
 import type { SandboxPool, SandboxProvider } from "./core/sandbox.ts";
 import type { VerdictMemory } from "./core/verifier.ts";
+import type { GraderOptions } from "./episode/grade.ts";
 import { createEpisodeRunner } from "./episode/run-episode.ts";
 import { shellTool } from "./policy/tool/shell.ts";
 import { submitTool } from "./policy/tool/submit.ts";
 import type { Recipe } from "./run/recipe.ts";
 import { systemRuntime } from "./runtime/system.ts";
-import { hostImageHash } from "./sandbox/host-image.ts";
+import { buildHostImage } from "./sandbox/host-image.ts";
 import { sandboxPool } from "./sandbox/pool.ts";
 import { namespaceProvider } from "./sandbox/provider-namespace.ts";
 import { verdictIdentity } from "./verifier/identity.ts";
@@ -55,14 +56,7 @@ export function openMachinery(
     pool,
     verifier: createVerifier({ runtime }),
     verdicts,
-    identity: ({ task, artifacts, gradingSeed, verifierVersion }) =>
-      verdictIdentity({
-        artifactsHash: artifacts.hash,
-        verifierHash: task.verifierHash,
-        imageHash: hostImageHash(),
-        gradingSeed,
-        version: verifierVersion,
-      }),
+    identity: verdictIdentityOn(runtime),
     tools,
     systemText: SYSTEM_TEXT,
     runtime,
@@ -77,6 +71,21 @@ export function openMachinery(
       await pool.drain();
       await provider.close();
     },
+  };
+}
+
+/** Identity of a verdict on this machine's image; the image is looked at when the first verdict asks. */
+export function verdictIdentityOn(clock: Runtime): GraderOptions["identity"] {
+  let imageHash: string | null = null;
+  return ({ task, artifacts, gradingSeed, verifierVersion }) => {
+    imageHash ??= buildHostImage(clock).hash;
+    return verdictIdentity({
+      artifactsHash: artifacts.hash,
+      verifierHash: task.verifierHash,
+      imageHash,
+      gradingSeed,
+      version: verifierVersion,
+    });
   };
 }
 

@@ -26,7 +26,7 @@ export interface SchedulerOptions {
   readonly limits: SchedulerLimits;
   readonly budget: FailureBudget;
   /** What a lease runs: task, policy and the words for the record. */
-  readonly resolve: (lease: Lease) => Pick<EpisodePlan, "task" | "policy" | "taskSet" | "recipeHash">;
+  readonly resolve: (lease: Lease) => Pick<EpisodePlan, "task" | "policy" | "taskSet" | "recipeHash" | "extraFiles">;
   /** Called once for each episode that ended for good. */
   readonly onFinished: (lease: Lease, record: TrajectoryRecord) => void;
   /** First stop: claim no more, let running episodes finish. */

@@ -8,6 +8,7 @@ import type { EventSink } from "../core/events.ts";
 import type { Policy } from "../core/policy.ts";
 import { deriveSeed, randomFrom } from "../core/random.ts";
 import type { Runtime } from "../core/runtime.ts";
+import type { FileContent } from "../core/sandbox.ts";
 import { bootstrapInterval, passAtK, passRate } from "../core/statistics.ts";
 import type { Store, TrajectoryRow } from "../core/store.ts";
 import { isSolved, type Task } from "../core/task.ts";
@@ -29,6 +30,8 @@ export interface EvaluateParts {
   readonly runEpisode: EpisodeRunner;
   readonly tasks: readonly Task[];
   readonly policyFor: (task: Task) => Policy;
+  /** Files a policy brings with it: the oracle's own. */
+  readonly filesFor: (task: Task) => readonly FileContent[];
   readonly episodesPerTask: number;
   /** Each at most `episodesPerTask`. */
   readonly k: readonly number[];
@@ -83,7 +86,13 @@ export async function evaluate(parts: EvaluateParts): Promise<EvaluateSummary> {
       budget: failureBudget(parts.scheduler),
       resolve: (lease) => {
         const task = taskAt(lease.groupNo - section.groupFirst);
-        return { task, policy: parts.policyFor(task), taskSet: parts.taskSet, recipeHash: parts.recipeHash };
+        return {
+          task,
+          policy: parts.policyFor(task),
+          extraFiles: parts.filesFor(task),
+          taskSet: parts.taskSet,
+          recipeHash: parts.recipeHash,
+        };
       },
       onFinished: (_lease, record) => {
         board.advance();
