@@ -144,11 +144,12 @@ export class EpisodeEnvironment implements Environment {
     this.#limits.chargeModel(modelMs);
     this.#limits.takeTurn(action.sampledTokens);
     const observations: Observation[] = [];
+    const preparedMs = this.#preparedMs();
     this.phase = "tool";
     try {
       this.stopReason = await this.#run(turn, action, observations);
     } finally {
-      const toolMs = runtime.monotonic() - startedAt;
+      const toolMs = runtime.monotonic() - startedAt - (this.#preparedMs() - preparedMs);
       this.log.push({ action, partial: null, observations, modelMs, toolMs, left: this.#limits.left() });
     }
     this.phase = "model";
@@ -181,7 +182,7 @@ export class EpisodeEnvironment implements Environment {
     if (this.verdict !== null) return this.verdict;
     assert(this.#states.length > 0 && this.#closing === null, "verify comes after reset and before close");
     const { task, runtime, grader } = this.#options;
-    const collectStartedAt = runtime.monotonic();
+    const collectStartedAt = runtime.monotonic() - this.#preparedMs();
     this.phase = "freeze";
     const isFault = this.stopReason !== null && stopCause(this.stopReason) === "policy_fault";
     const collected = await this.#collect(isFault);
@@ -189,7 +190,7 @@ export class EpisodeEnvironment implements Environment {
     // Given back before grading starts: agents that hold the pool while they wait for verifiers would stop each other.
     await this.close();
     const gradeStartedAt = runtime.monotonic();
-    this.timing.freeze = gradeStartedAt - collectStartedAt;
+    this.timing.freeze = gradeStartedAt - this.#preparedMs() - collectStartedAt;
     this.phase = "verify";
     try {
       this.verdict = hasNothingToGrade(task, collected)
@@ -260,6 +261,11 @@ export class EpisodeEnvironment implements Environment {
         isOverCaps: true,
       };
     }
+  }
+
+  /** Time that making the sandbox ready has taken so far, which is no time of a tool or of the freeze. */
+  #preparedMs(): number {
+    return this.#sandbox.bootMs + this.#sandbox.setupMs;
   }
 
   #state(messages: readonly Message[]): State {

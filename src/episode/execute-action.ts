@@ -66,11 +66,11 @@ export class ActionExecutor {
       const bootMs = this.#notCharged();
       const result =
         index < CALLS_MAX ? await this.#call(call) : invalid(`Not run: at most ${CALLS_MAX} calls an action.`);
-      this.#throwIfAborted();
       const durationMs = Math.max(0, this.#options.runtime.monotonic() - started - (this.#notCharged() - bootMs));
       this.#options.limits.chargeTool(durationMs);
       const observation = this.#observe(call, result, durationMs, bytesLeft);
       observations.push(observation);
+      this.#throwIfAborted();
       bytesLeft = Math.max(0, bytesLeft - (observation.rawBytes - observation.bytesLeftOut));
       if (observation.bytesLeftOut > 0) await this.#keepWhole(turn, result.output);
       if (!result.isInvalid) isAnyValid = true;

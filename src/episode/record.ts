@@ -212,17 +212,13 @@ function verificationPart(environment: EpisodeEnvironment): Trajectory["verifica
 }
 
 function timingPart(plan: EpisodePlan, environment: EpisodeEnvironment, log: readonly TurnLog[]): Trajectory["timing"] {
-  const { bootMs, setupMs } = environment.sandbox;
-  const modelMs = log.reduce((sum, entry) => sum + entry.modelMs, 0);
-  const toolMs = log.reduce((sum, entry) => sum + entry.toolMs, 0);
-  const isClaimedByTurn = log.some((entry) => entry.toolMs >= bootMs + setupMs);
   return {
     ...environment.timing,
     queue: plan.queuedMs,
-    boot: bootMs,
-    setup: setupMs,
-    model: modelMs,
-    tool: isClaimedByTurn ? toolMs - bootMs - setupMs : toolMs,
+    boot: environment.sandbox.bootMs,
+    setup: environment.sandbox.setupMs,
+    model: log.reduce((sum, entry) => sum + entry.modelMs, 0),
+    tool: log.reduce((sum, entry) => sum + entry.toolMs, 0),
   };
 }
 

@@ -154,6 +154,19 @@ test.each<[string, Task, Policy, object]>([
   expect(document.outcome).toMatchObject({ kind: "graded", stopReason, ...outcome });
 });
 
+test("an action beyond the token limit is kept and not run", async () => {
+  const policy = steps({ ...shell("write /work/out hello"), sampledTokens: 11 });
+  const { document } = await run(limited({ tokensMax: 10 }), policy);
+  expect(document.outcome).toMatchObject({ stopReason: "token_limit", reward: 0 });
+  expect(document.turns).toMatchObject([{ sampledTokens: 11, toolCalls: [] }]);
+});
+
+test("time the policy takes to answer is charged to the agent, turn by turn", async () => {
+  const policy = steps((state, context) => runtime.sleep(30, context.signal).then(() => shell(`print ${state.turn}`)));
+  const { document } = await run(limited({ agentMs: 100 }), policy);
+  expect(document.outcome).toMatchObject({ stopReason: "time_limit" });
+});
+
 test("a fault of the policy earns 0 even when the state would have passed", async () => {
   const { document } = await run(greetTask(), steps(shell("write /work/out hello"), shell("print again")));
   expect(document.outcome).toMatchObject({ stopReason: "repetition_limit", reward: 0 });
@@ -281,6 +294,19 @@ test.each([
   const { document } = await run(greetTask(), policy, { cancel: controller.signal });
   expect(document.outcome).toEqual({ kind: "cancelled", cause });
   expect(document.turns.length).toBeGreaterThanOrEqual(1);
+});
+
+test("an action aborted in its first call keeps that call and does not run the rest", async () => {
+  const controller = new AbortController();
+  const pool = trackedPool();
+  const calls = [scriptCall(0, "shell", { command: "sleep 5000" }), scriptCall(1, "shell", { command: "print 2" })];
+  const policy = steps(async () => {
+    runtime.timer(10, () => controller.abort("user"));
+    return scriptAction(calls);
+  });
+  const { document } = await run(greetTask(), policy, { cancel: controller.signal, pool });
+  expect(document.outcome).toEqual({ kind: "cancelled", cause: "user" });
+  expect(document.turns[0]?.toolCalls.map((call) => call.id)).toEqual(["call-0"]);
 });
 
 test("a policy that never answers and ignores its signal ends at the agent's time limit", async () => {
