@@ -8,6 +8,7 @@
 import { Failure, toFailure } from "../core/errors.ts";
 import type { Runtime } from "../core/runtime.ts";
 import type { ExecResult, Sandbox, SandboxPool } from "../core/sandbox.ts";
+import type { Task } from "../core/task.ts";
 import type { GradeRequest } from "../core/verifier.ts";
 import { type SubjectReply, startSubjectDriver } from "./subject-driver.ts";
 import { preparedSubject, SUBJECT_ENVIRONMENT } from "./subject-sandbox.ts";
@@ -16,24 +17,40 @@ const OUTPUT_BYTES_MAX = 1024 * 1024;
 const TIMEOUT_MS_MAX = 600_000;
 
 export interface SubjectRelay {
-  /** Answers one request of the runner. Throws sandbox failures, and `verifier_report_invalid` for a malformed one. */
-  answer(request: unknown): Promise<Readonly<Record<string, unknown>>>;
+  /**
+   * Answers one request of the runner; one at a time. Throws sandbox failures, `verifier_report_invalid` for a malformed
+   * request, and `cancelled` once the signal aborts: nobody waits for the answer any more.
+   */
+  answer(request: unknown, signal: AbortSignal): Promise<Readonly<Record<string, unknown>>>;
   sandboxIds(): readonly string[];
   close(): Promise<void>;
 }
 
-export function subjectRelay(grade: GradeRequest, sandboxes: SandboxPool, runtime: Runtime): SubjectRelay {
+export interface RelayParts {
+  readonly sandboxes: SandboxPool;
+  readonly runtime: Runtime;
+  /** Called with `hold` when making the sandbox begins, and with `go` when it is there. */
+  readonly onHold: (kind: "hold" | "go") => void;
+}
+
+/** A relay of one grading; the caller closes it. */
+export function subjectRelay(grade: GradeRequest, { sandboxes, runtime, onHold }: RelayParts): SubjectRelay {
   let sandbox: Sandbox | null = null;
   let isUsed = false;
   return {
-    answer: async (request) => {
+    answer: async (request, given) => {
       const asked = subjectRequestOf(request);
-      sandbox ??= await preparedSubject(grade, sandboxes);
+      const signal = AbortSignal.any([grade.signal, given]);
+      if (sandbox === null) {
+        onHold("hold");
+        sandbox = await preparedSubject({ ...grade, signal }, sandboxes);
+        onHold("go");
+      }
       try {
-        if (asked.kind === "run") return { id: asked.id, ...(await run(asked, sandbox, grade)) };
+        if (asked.kind === "run") return { id: asked.id, ...(await run(asked, { sandbox, task: grade.task, signal })) };
         const wasUsed = isUsed;
         isUsed = true;
-        return { id: asked.id, ...(await call(asked, sandbox, grade, runtime, wasUsed)) };
+        return { id: asked.id, ...(await call(asked, { sandbox, task: grade.task, signal }, runtime, wasUsed)) };
       } catch (error) {
         if (toFailure(error).code !== "sandbox_killed") throw error;
         return { id: asked.id, kind: "ended", detail: "the program ended its own sandbox" };
@@ -95,17 +112,18 @@ function isLiteral(value: unknown): value is string {
   return typeof value === "string" && /^[ -~]*$/.test(value);
 }
 
+/** Where a request is carried out. */
+interface Place {
+  readonly sandbox: Sandbox;
+  readonly task: Task;
+  readonly signal: AbortSignal;
+}
+
 type Reply = Readonly<Record<string, unknown>>;
 
 /** One function call, in a process of its own: nothing of one call is left for the next but files. */
-async function call(
-  asked: CallRequest,
-  sandbox: Sandbox,
-  grade: GradeRequest,
-  runtime: Runtime,
-  isUsed: boolean,
-): Promise<Reply> {
-  const { task, signal } = grade;
+async function call(asked: CallRequest, place: Place, runtime: Runtime, isUsed: boolean): Promise<Reply> {
+  const { sandbox, task, signal } = place;
   const path = asked.path.startsWith("/") ? asked.path : `${task.workdir}/${asked.path}`;
   const driver = await startSubjectDriver(
     {
@@ -146,8 +164,7 @@ function replyOf(reply: SubjectReply): Reply {
   }
 }
 
-async function run(asked: RunRequest, sandbox: Sandbox, grade: GradeRequest): Promise<Reply> {
-  const { task, signal } = grade;
+async function run(asked: RunRequest, { sandbox, task, signal }: Place): Promise<Reply> {
   const result: ExecResult = await sandbox.exec(asked.argv, {
     user: "subject",
     cwd: task.workdir,
@@ -157,6 +174,7 @@ async function run(asked: RunRequest, sandbox: Sandbox, grade: GradeRequest): Pr
     outputBytesMax: OUTPUT_BYTES_MAX,
     signal,
   });
+  if (signal.aborted) throw new Failure("cancelled", "Nobody waits for this command.", { cause: signal.reason });
   return {
     kind: "ran",
     exitCode: result.exitCode,

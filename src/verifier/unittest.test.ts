@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "vitest";
-import type { FileContent } from "../core/sandbox.ts";
+import type { FileContent, SandboxPool } from "../core/sandbox.ts";
 import type { Task } from "../core/task.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import { sandboxPool } from "../sandbox/pool.ts";
@@ -86,7 +86,7 @@ function folderTask(methods: Readonly<Record<string, string>>, change: Partial<T
 
 let attempts = 0;
 
-function grade(task: Task, product: string | readonly FileContent[] = MEAN) {
+function grade(task: Task, product: string | readonly FileContent[] = MEAN, sandboxes: SandboxPool = pool) {
   attempts += 1;
   const files = typeof product === "string" ? [file("/app/stats.py", product)] : product;
   return verifier.grade(
@@ -98,7 +98,7 @@ function grade(task: Task, product: string | readonly FileContent[] = MEAN) {
       fence: 1,
       signal: new AbortController().signal,
     },
-    pool,
+    sandboxes,
   );
 }
 
@@ -108,7 +108,7 @@ test("hidden tests call the agent's program in another sandbox than their own", 
   const verdict = await grade(
     folderTask({
       call: CALL,
-      apart: 'self.assertFalse(os.path.exists("/app"))\nself.assertEqual(os.getuid(), 1001)',
+      apart: 'self.assertFalse(os.path.exists("/app/stats.py"))\nself.assertEqual(os.getuid(), 1001)',
       user: 'self.assertEqual(s.subject.run(["/usr/bin/id", "-u"]).stdout, b"1002\\n")',
     }),
   );
@@ -242,6 +242,19 @@ test("a program that hangs in every test uses up its time as a verdict, never as
   expect(new Set(verdict.tests.map((one) => one.status))).toEqual(new Set(["timeout"]));
 });
 
+test("waiting for the subject's sandbox costs a test none of its time", async () => {
+  const slow = {
+    ...pool,
+    claim: async (...given: Parameters<typeof pool.claim>) => {
+      await runtime.sleep(1_500);
+      return pool.claim(...given);
+    },
+  };
+  const task = folderTask({ call: CALL });
+  const verdict = await grade({ ...task, limits: { ...task.limits, gradeMs: 4_000 } }, MEAN, slow);
+  expect(verdict.tests).toMatchObject([{ status: "passed" }]);
+});
+
 test.each([
   ["killed", "os.kill(os.getppid(), signal.SIGKILL)", "verifier_crashed"],
   ["stopped for ever", "os.kill(os.getppid(), signal.SIGSTOP)\nwhile True: pass", "verifier_timeout"],
@@ -254,8 +267,8 @@ test.each([
 test("even a test file cannot write results: it reaches neither the runner's descriptors nor its memory", async () => {
   const reach =
     "for fd in (3, 4, 5, 6):\n    with self.assertRaises(OSError): os.write(fd, b'x')\n" +
-    'with self.assertRaises(PermissionError): os.listdir(f"/proc/{os.getppid()}/fd")\n' +
-    'with self.assertRaises(PermissionError): open(f"/proc/{os.getppid()}/mem", "rb")';
+    'with self.assertRaises(OSError): os.listdir(f"/proc/{os.getppid()}/fd")\n' +
+    'with self.assertRaises(OSError): open(f"/proc/{os.getppid()}/mem", "rb")';
   const verdict = await grade(folderTask({ reach }));
   expect(verdict.tests).toMatchObject([{ status: "passed" }]);
 });

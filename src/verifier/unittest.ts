@@ -11,7 +11,7 @@ import type { ExecResult, FileContent, Sandbox, SandboxPool, SandboxRequest } fr
 import type { TestsVerifierSpec } from "../core/task.ts";
 import type { GradeRequest, TestResult } from "../core/verifier.ts";
 import { asset } from "./asset.ts";
-import { inputQueue } from "./input-queue.ts";
+import { type InputQueue, inputQueue } from "./input-queue.ts";
 import type { Graded } from "./match.ts";
 import { messageFrame, messageReader } from "./message-frames.ts";
 import { isCleanPath, type PlacedFile, placeFiles } from "./place-files.ts";
@@ -42,9 +42,12 @@ export async function gradeUnittest(
 ): Promise<Graded> {
   return sandboxes.withSandbox(verifierRequest(request), request.signal, async (sandbox) => {
     await placeFiles(sandbox, verifierFiles(request, spec), request.signal);
-    const relay = subjectRelay(request, sandboxes, runtime);
+    const replies = inputQueue();
+    // Waiting for a sandbox is no time of the test that asked for it; message 0 tells the runner to stop its clocks.
+    const onHold = (kind: "hold" | "go"): void => replies.push(messageFrame({ id: 0, kind }));
+    const relay = subjectRelay(request, { sandboxes, runtime, onHold });
     try {
-      const report = await runRunner(sandbox, request, relay, runtime);
+      const report = await runRunner(sandbox, request, { relay, replies, runtime });
       return {
         tests: manifestResults(spec, report),
         sandboxIds: [sandbox.id, ...relay.sandboxIds()],
@@ -88,7 +91,7 @@ function runnerFiles(request: GradeRequest, spec: TestsVerifierSpec): FileConten
   const config = {
     gradingSeed: request.gradingSeed.toString(),
     files: spec.files.flatMap((file) => TEST_FILE.exec(file.path)?.[1] ?? []),
-    testMs: Math.max(gradeMs / 4, Math.min(gradeMs, 10_000)),
+    testMs: gradeMs / 4,
     // The runner ends by itself well before its own limit, so that a slow program is a verdict and not a fault.
     budgetMs: Math.max(gradeMs * 0.6, gradeMs - 10_000),
   };
@@ -106,18 +109,22 @@ function runnerFiles(request: GradeRequest, spec: TestsVerifierSpec): FileConten
   return [...files, { path: "/run/verify/.keep", bytes: new Uint8Array(), mode: 0o444 }];
 }
 
+interface RunnerLinks {
+  readonly relay: SubjectRelay;
+  readonly replies: InputQueue;
+  readonly runtime: Runtime;
+}
+
 async function runRunner(
   sandbox: Sandbox,
   request: GradeRequest,
-  relay: SubjectRelay,
-  runtime: Runtime,
+  { relay, replies, runtime }: RunnerLinks,
 ): Promise<Report> {
   const nonce = runtime.randomBytes(NONCE_BYTES);
   const report = reportReader(nonce);
   const nonceInput = inputQueue();
   nonceInput.push(nonce);
   nonceInput.end();
-  const replies = inputQueue();
   const stop = new AbortController();
   const relayed = relayRequests(relay, replies.push, () => stop.abort());
   const python = ["/usr/bin/python3", "-I", "-S", "-B", "-X", "utf8", `${RUNNER}/unittest_runner.py`];
@@ -142,7 +149,7 @@ async function runRunner(
     ],
   });
   replies.end();
-  await relayed.settled();
+  await relayed.close();
   const failure = relayed.failure();
   if (failure !== null) throw failure;
   if (request.signal.aborted) {
@@ -153,37 +160,49 @@ async function runRunner(
 
 interface RelayedRequests {
   readonly take: (bytes: Uint8Array) => void;
-  /** Resolves when no request is being answered any more. */
-  settled(): Promise<void>;
+  /** Gives up what is still being answered, and resolves when nothing is. */
+  close(): Promise<void>;
   failure(): Failure | null;
 }
 
-/** Answers requests in order. The first failure stops the grading: `stop` is called and nothing more is answered. */
+/**
+ * Answers one request at a time. The runner waits for each reply, unless its test ran out of time: a new request
+ * therefore gives up the one before. The first failure stops the grading: `stop` is called and nothing more is answered.
+ */
 function relayRequests(relay: SubjectRelay, reply: (bytes: Uint8Array) => void, stop: () => void): RelayedRequests {
   const messages = messageReader();
   let failure: Failure | null = null;
   let working = Promise.resolve();
-  const answer = async (message: unknown): Promise<void> => {
-    if (failure !== null) return;
-    try {
-      reply(messageFrame(await relay.answer(message)));
-    } catch (error) {
-      fail(error);
-    }
-  };
+  let current = new AbortController();
   const fail = (error: unknown): void => {
     failure ??= toFailure(error);
     stop();
   };
+  const answer = async (message: unknown, given: AbortSignal): Promise<void> => {
+    if (failure !== null || given.aborted) return;
+    try {
+      reply(messageFrame(await relay.answer(message, given)));
+    } catch (error) {
+      if (!given.aborted) fail(error);
+    }
+  };
   return {
     take: (bytes) => {
       try {
-        for (const message of messages.push(bytes)) working = working.then(() => answer(message));
+        for (const message of messages.push(bytes)) {
+          current.abort();
+          current = new AbortController();
+          const { signal } = current;
+          working = working.then(() => answer(message, signal));
+        }
       } catch (error) {
         fail(error);
       }
     },
-    settled: () => working,
+    close: () => {
+      current.abort();
+      return working;
+    },
     failure: () => failure,
   };
 }

@@ -95,6 +95,8 @@ class FileRun:
         self.file = file
         self.done = set()
         self.planned = []
+        self.held_since = None
+        self.started = 0
 
     def run(self):
         while self.run_child():
@@ -133,12 +135,13 @@ class FileRun:
         """Until the child ends, or a time limit. Nothing here is trusted to come in time."""
         from_child, runner = Messages(), self.runner
         while True:
-            left = min(self.limit, runner.deadline) - time.monotonic()
-            if left <= 0:
+            left = None if self.held_since else min(self.limit, runner.deadline) - time.monotonic()
+            if left is not None and left <= 0:
                 return "late"
             ready, _, _ = select.select([ours, REPLIES], [], [], left)
             if REPLIES in ready:
                 for reply in runner.replies():
+                    self.hold(reply.get("kind"))
                     # A reply to a child that is gone has an older number and is dropped.
                     if reply.get("id") == runner.asked:
                         ours.sendall(packed(reply))
@@ -151,6 +154,17 @@ class FileRun:
                     return "ended"
                 for message in from_child.push(data):
                     self.take(message)
+
+    def hold(self, kind):
+        """Stops the clocks while the platform makes the sandbox of the subject."""
+        if kind == "hold":
+            self.held_since = time.monotonic()
+        elif kind == "go" and self.held_since:
+            seconds = time.monotonic() - self.held_since
+            self.held_since = None
+            self.started += seconds
+            self.limit += seconds
+            self.runner.deadline += seconds
 
     def take(self, message):
         kind = message["kind"]
