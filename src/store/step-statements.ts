@@ -7,6 +7,7 @@ import { many, one } from "./database.ts";
 export interface StepStatements {
   /** Repeating the same step does nothing. Throws `superseded` when its step, batch or a group is taken by another. */
   commit(runNo: number, step: StepCommit): void;
+  /** The run stands again where it stood after `step`; before its first step its policy version is 0. */
   rollBack(runNo: number, step: number): void;
   all(runId: string, runNo: number): StepCommit[];
 }
@@ -87,7 +88,7 @@ export function stepStatements(database: DatabaseSync, clock: () => number): Ste
         .prepare(
           `UPDATE run SET step = min(step, ?1), updated_at = ?2,
              policy_version = coalesce((SELECT s.policy_version FROM step s
-               WHERE s.run_no = run.run_no AND s.rolled_back_at IS NULL ORDER BY s.step DESC LIMIT 1), policy_version)
+               WHERE s.run_no = run.run_no AND s.rolled_back_at IS NULL ORDER BY s.step DESC LIMIT 1), 0)
            WHERE run_no = ?3`,
         )
         .run(step, now, runNo);

@@ -282,6 +282,9 @@ function testSteps(bench: () => Bench): void {
     expect(await store.run(RUN)).toMatchObject({ step: 1, policyVersion: 2 });
     await store.commitStep(step(2, [2, 1]));
     expect(await store.steps(RUN)).toEqual([step(1, [0]), step(2, [2, 1])]);
+    await store.rollBack(RUN, 0);
+    expect(await store.run(RUN)).toMatchObject({ step: 0, policyVersion: 0 });
+    expect(await store.steps(RUN)).toEqual([]);
   });
 
   test("metric points are replaced by step, and NaN and infinities stay what they are", async () => {
