@@ -6,6 +6,7 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
 import { type Failure, toFailure } from "../core/errors.ts";
+import { addCompletion } from "./completion.ts";
 import { addDoctor } from "./doctor.ts";
 import { addEpisode } from "./episode.ts";
 import { printable } from "./escape.ts";
@@ -40,7 +41,7 @@ Examples:
 Exit codes: 0 done, 1 a gate failed, 2 usage or configuration, 3 the machine lacks something, 4 partial,
 70 our mistake, 130 and 143 stopped by a signal. Data lies in SANDLOT_DATA (.sandlot when not set).`,
     );
-  for (const add of [addTrain, addEvaluate, addRun, addEpisode, addTask, addDoctor, addSetup]) add(root);
+  for (const add of [addTrain, addEvaluate, addRun, addEpisode, addTask, addDoctor, addSetup, addCompletion]) add(root);
   return root;
 }
 

@@ -30,6 +30,7 @@ const COMMANDS = [
   ["task", "check"],
   ["doctor"],
   ["setup"],
+  ["completion"],
 ] as const;
 
 test("help names every command", async () => {
@@ -43,7 +44,7 @@ test("every command has help with an example and --json", async () => {
   for (const [index, { exitCode, stdout }] of all.entries()) {
     const name = COMMANDS[index]?.join(" ") ?? "";
     expect([name, exitCode]).toEqual([name, 0]);
-    expect(stdout).toMatch(new RegExp(`Examples?:\n  sandlot ${name}`));
+    expect(stdout).toMatch(new RegExp(`Examples?:\n  .*sandlot ${name}`));
     expect(stdout).toContain("--json");
   }
 });
@@ -142,6 +143,20 @@ test("a folder without data says so and exits 2", async () => {
   const { exitCode, stderr } = await sandlot(["run", "list"], { envVars });
   expect(exitCode).toBe(2);
   expect(stderr).toContain(join(folder, "none"));
+});
+
+test("bash completes commands, their commands and their options", async () => {
+  const complete = async (...words: string[]): Promise<string[]> => {
+    const typed = words.map((word) => `'${word}'`).join(" ");
+    const line = `source <("${process.execPath}" "${CLI}" completion bash); COMP_WORDS=(sandlot ${typed}); COMP_CWORD=${words.length}; _sandlot; echo "\${COMPREPLY[@]}"`;
+    const { stdout, stderr } = await runProgram("/bin/bash", ["-c", line]);
+    expect(stderr).toBe("");
+    return stdout.trim().split(" ");
+  };
+  expect(await complete("tr")).toEqual(["train"]);
+  expect(await complete("run", "re")).toEqual(["resume"]);
+  expect(await complete("--json", "task", "check", "--rep")).toEqual(["--repeats"]);
+  expect(await complete("evaluate", "tasks", "--")).toContain("--fail-below");
 });
 
 test("the version is the package's", async () => {
