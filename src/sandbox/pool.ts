@@ -30,7 +30,7 @@ interface Shape {
 }
 
 export function sandboxPool(options: SandboxPoolOptions): SandboxPool {
-  const { provider, runtime, lentMax, creatingMax, readyMax } = options;
+  const { lentMax, creatingMax, readyMax } = options;
   const lendings = semaphore(lentMax);
   const creations = semaphore(creatingMax);
   const shapes = new Map<string, Shape>();
@@ -41,25 +41,8 @@ export function sandboxPool(options: SandboxPoolOptions): SandboxPool {
     await sandbox.destroy();
     counts.destroyed += 1;
   };
-  const create = async (request: SandboxRequest, signal: AbortSignal): Promise<Sandbox> => {
-    for (let attempt = 1; ; attempt += 1) {
-      const release = await creations.take(signal);
-      try {
-        const sandbox = await provider.create(request, signal);
-        counts.created += 1;
-        return sandbox;
-      } catch (error) {
-        counts.failed += 1;
-        const mayRetry = error instanceof Failure && error.code === "sandbox_unavailable" && attempt < ATTEMPTS_MAX;
-        if (!mayRetry) throw error;
-      } finally {
-        release();
-      }
-      /* Random parts keep many waiters from coming back at the same moment. */
-      const jitter = (runtime.randomBytes(1)[0] ?? 0) / 255;
-      await runtime.sleep(BACK_OFF_MS * 2 ** attempt * (0.5 + jitter), signal);
-    }
-  };
+  const create = (request: SandboxRequest, signal: AbortSignal): Promise<Sandbox> =>
+    createWithBackOff(options, creations, counts, request, signal);
   const refill = async (shape: Shape): Promise<void> => {
     if (shape.isRefilling) return;
     shape.isRefilling = true;
@@ -128,6 +111,32 @@ export function sandboxPool(options: SandboxPoolOptions): SandboxPool {
       await lendings.idle();
     },
   };
+}
+
+async function createWithBackOff(
+  { provider, runtime }: SandboxPoolOptions,
+  creations: Semaphore,
+  counts: { created: number; failed: number },
+  request: SandboxRequest,
+  signal: AbortSignal,
+): Promise<Sandbox> {
+  for (let attempt = 1; ; attempt += 1) {
+    const release = await creations.take(signal);
+    try {
+      const sandbox = await provider.create(request, signal);
+      counts.created += 1;
+      return sandbox;
+    } catch (error) {
+      counts.failed += 1;
+      const mayRetry = error instanceof Failure && error.code === "sandbox_unavailable" && attempt < ATTEMPTS_MAX;
+      if (!mayRetry) throw error;
+    } finally {
+      release();
+    }
+    /* Random parts keep many waiters from coming back at the same moment. */
+    const jitter = (runtime.randomBytes(1)[0] ?? 0) / 255;
+    await runtime.sleep(BACK_OFF_MS * 2 ** attempt * (0.5 + jitter), signal);
+  }
 }
 
 /** What must be equal for a ready sandbox to serve a claim. Commands get their variables from the request it was made with. */

@@ -1,7 +1,135 @@
-/** What this machine offers to the namespace provider, line by line, for `sandlot doctor`. */
-import type { Runtime } from "../core/runtime.ts";
-import type { ProbeReport } from "../core/sandbox.ts";
+/**
+ * What this machine offers to the namespace provider, line by line, for `sandlot doctor`: evidence, and the command that
+ * would enable what is missing. The last line is a real sandbox that ran a real command; nothing proves more.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { release } from "node:os";
+import { findCompiler } from "../../native/build.ts";
+import { type Failure, toFailure } from "../core/errors.ts";
+import type { ProbeLine, ProbeReport } from "../core/sandbox.ts";
+import type { GroupSupport } from "./zygote.ts";
 
-export async function probeNamespaces(_runtime: Runtime): Promise<ProbeReport> {
-  return { provider: "namespace", ok: process.geteuid?.() === 0, lines: [] };
+/** clone3 into a group, cgroup.kill and overlay with userxattr are all there from 5.14. */
+const KERNEL_MIN: readonly [number, number] = [5, 14];
+const PID_MAX_MIN = 32_768;
+const FILES_MIN = 4_096;
+const NAMESPACES_MIN = 1_024;
+
+export interface Trial {
+  /** Makes one sandbox, runs one command in it, and tells which groups limit it. Throws a Failure. */
+  run(): Promise<GroupSupport>;
+}
+
+export async function probeNamespaces(trial: Trial): Promise<ProbeReport> {
+  const lines = [kernel(), root(), userNamespaces(), overlay(), compiler(), program("python3"), program("bash")];
+  lines.push(pidMax(), openFiles(), namespaceLimits());
+  const isPossible = lines.every((line) => line.ok || !line.required);
+  lines.push(...(isPossible ? await tryOne(trial) : [untried()]));
+  return { provider: "namespace", ok: lines.every((line) => line.ok || !line.required), lines };
+}
+
+function text(path: string): string {
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch {
+    return "";
+  }
+}
+
+function line(name: string, required: boolean, ok: boolean, evidence: string, remedy: string): ProbeLine {
+  return { name, required, ok, evidence, remedy: ok ? null : remedy };
+}
+
+function kernel(): ProbeLine {
+  const [major = 0, minor = 0] = release().split(".").map(Number);
+  const isLinux = process.platform === "linux";
+  const ok = isLinux && (major > KERNEL_MIN[0] || (major === KERNEL_MIN[0] && minor >= KERNEL_MIN[1]));
+  return line("kernel", true, ok, `${process.platform} ${release()}`, "Use Linux 5.14 or newer.");
+}
+
+function root(): ProbeLine {
+  const uid = process.geteuid?.() ?? -1;
+  return line("root", true, uid === 0, `effective uid ${uid}`, "Run the same command with sudo.");
+}
+
+function userNamespaces(): ProbeLine {
+  const max = Number(text("/proc/sys/user/max_user_namespaces") || 0);
+  const remedy = "sysctl -w user.max_user_namespaces=65536";
+  return line("user namespaces", true, max > 0, `user.max_user_namespaces = ${max}`, remedy);
+}
+
+function overlay(): ProbeLine {
+  const ok = /\boverlay\b/.test(text("/proc/filesystems"));
+  return line("overlay", true, ok, ok ? "listed in /proc/filesystems" : "not in /proc/filesystems", "modprobe overlay");
+}
+
+function compiler(): ProbeLine {
+  try {
+    return line("compiler", true, true, findCompiler([]), "");
+  } catch (error) {
+    return line("compiler", true, false, toFailure(error).message, "apt-get install gcc libc6-dev");
+  }
+}
+
+/** Sandboxes see the system's own /usr, so only that copy counts. */
+function program(name: string): ProbeLine {
+  const path = ["/usr/bin", "/bin"].map((folder) => `${folder}/${name}`).find((each) => existsSync(each));
+  return line(name, true, path !== undefined, path ?? `no ${name} in /usr/bin`, `apt-get install ${name}`);
+}
+
+function pidMax(): ProbeLine {
+  const max = Number(text("/proc/sys/kernel/pid_max") || 0);
+  return line("pid_max", false, max >= PID_MAX_MIN, String(max), `sysctl -w kernel.pid_max=${4 * PID_MAX_MIN}`);
+}
+
+function openFiles(): ProbeLine {
+  const hard = /^Max open files\s+\S+\s+(\S+)/m.exec(text("/proc/self/limits"))?.[1] ?? "0";
+  const ok = hard === "unlimited" || Number(hard) >= FILES_MIN;
+  return line("open files", false, ok, `hard limit ${hard}, one per sandbox`, `ulimit -Hn ${4 * FILES_MIN}`);
+}
+
+function namespaceLimits(): ProbeLine {
+  const kinds = ["cgroup", "ipc", "mnt", "net", "pid", "user", "uts"];
+  const found = kinds.map((kind) => ({ kind, max: Number(text(`/proc/sys/user/max_${kind}_namespaces`) || 0) }));
+  const low = found.filter(({ max }) => max < NAMESPACES_MIN);
+  const least = Math.min(...found.map(({ max }) => max));
+  const evidence =
+    low.length === 0 ? `at least ${least} of each kind` : low.map(({ kind, max }) => `${kind} ${max}`).join(", ");
+  const remedy = low.map(({ kind }) => `sysctl -w user.max_${kind}_namespaces=65536`).join("; ");
+  return line("namespaces", false, low.length === 0, evidence, remedy);
+}
+
+function untried(): ProbeLine {
+  return line(
+    "sandbox",
+    true,
+    false,
+    "not tried, because a line above is missing",
+    "Enable what the lines above name.",
+  );
+}
+
+async function tryOne(trial: Trial): Promise<ProbeLine[]> {
+  try {
+    const groups = await trial.run();
+    const limits = [groups.memory, groups.pids, groups.cpu];
+    const mode = limits.includes("v1") ? (groups.kill === "v2" ? "hybrid" : "v1") : "v2";
+    const evidence = `cgroup ${mode}: memory ${groups.memory}, pids ${groups.pids}, cpu ${groups.cpu}, kill ${groups.kill}`;
+    const remedy = "Mount the missing cgroup controllers, for example: mount -t cgroup2 none /sys/fs/cgroup";
+    return [
+      line("limits", true, !limits.includes("none") && groups.kill !== "none", evidence, remedy),
+      line("sandbox", true, true, "one was made, ran a command and was destroyed", ""),
+    ];
+  } catch (error) {
+    const failure: Failure = toFailure(error);
+    return [
+      line(
+        "sandbox",
+        true,
+        false,
+        failure.message,
+        "Read the reason; inside a container, allow namespaces and mounts.",
+      ),
+    ];
+  }
 }

@@ -78,7 +78,7 @@ export function namespaceProvider(options: NamespaceProviderOptions): SandboxPro
     get capabilities() {
       return capabilities;
     },
-    probe: () => probeNamespaces(runtime),
+    probe: () => probeNamespaces({ run: () => tryOneSandbox(options) }),
     create: async (request, signal) => {
       refuse(request);
       signal.throwIfAborted();
@@ -100,7 +100,7 @@ export function namespaceProvider(options: NamespaceProviderOptions): SandboxPro
       return sandbox.sandbox;
     },
     list: async () => [...live.values()].map((sandbox) => sandbox.info),
-    sweep: async () => sweepLeftovers(runParent()),
+    sweep: () => sweepLeftovers(runtime, runParent()),
     close: async () => {
       isClosed = true;
       const running = await engine?.catch(() => null);
@@ -109,6 +109,43 @@ export function namespaceProvider(options: NamespaceProviderOptions): SandboxPro
       await running?.zygote.close();
     },
   };
+}
+
+const TRIAL: SandboxRequest = {
+  attemptId: "probe",
+  role: "agent",
+  fence: 0,
+  image: "host",
+  isolationMin: "namespace",
+  limits: {
+    cpus: 1,
+    memoryBytes: 64 << 20,
+    diskBytes: 8 << 20,
+    filesMax: 1_000,
+    processesMax: 16,
+    shmBytes: 1 << 20,
+  },
+  network: { mode: "off" },
+  envVars: {},
+  labels: {},
+  lifetimeMs: 60_000,
+};
+
+/** With a provider of its own, so that a probe changes nothing of the one that serves. */
+async function tryOneSandbox(options: NamespaceProviderOptions): Promise<Zygote["groups"]> {
+  requireRoot();
+  const image = buildHostImage(options.runtime, options.imageFolder);
+  const { path } = await buildNative("helper");
+  const zygote = await startZygote(path, image.folder);
+  const provider = namespaceProvider(options);
+  try {
+    const sandbox = await provider.create(TRIAL, new AbortController().signal);
+    await sandbox.destroy();
+    return zygote.groups;
+  } finally {
+    await provider.close();
+    await zygote.close();
+  }
 }
 
 async function createSandbox(

@@ -19,53 +19,81 @@ interface Run {
   readonly resolve: (result: ShellResult) => void;
   readonly reject: (failure: Failure) => void;
   readonly cleanUp: () => void;
-  chunks: Buffer[];
+  readonly chunks: Buffer[];
 }
 
 export function keptShell(context: CommandContext, options: ShellOptions): Shell {
-  const { client, runtime } = context;
-  const user = sandboxUser(options.user);
-  let channel: number | null = null;
-  let run: Run | null = null;
-  let between: Buffer[] = [];
-  let isClosed = false;
+  return new KeptShell(context, options);
+}
 
-  const finish = (result: Omit<ShellResult, "output">): void => {
-    const ended = run;
-    if (ended === null) return;
-    run = null;
-    ended.cleanUp();
-    const all = Buffer.concat(ended.chunks);
-    const max = ended.options.outputBytesMax;
-    const cut = Math.max(0, all.length - max);
-    ended.resolve({ ...result, output: all.subarray(0, max), outputBytesTruncated: result.outputBytesTruncated + cut });
-  };
-  const onFrame = (frame: Frame): void => {
-    if (frame.type === FRAME.output) {
-      if (run !== null) run.chunks.push(Buffer.from(frame.payload));
-      else if (between.reduce((sum, chunk) => sum + chunk.length, 0) < BETWEEN_RUNS_BYTES_MAX)
-        between.push(Buffer.from(frame.payload));
-    } else if (frame.type === FRAME.shellDone) {
-      finish(fromDone(frame.payload));
-    } else if (frame.type === FRAME.exit) {
-      if (channel !== null) client.close(channel);
-      channel = null;
-      finish(fromExit(frame.payload));
-    }
-  };
-  const onEnd = (failure: Failure): void => {
-    channel = null;
-    const ended = run;
-    run = null;
-    ended?.cleanUp();
-    ended?.reject(failure);
-  };
-  const ensureShell = (): number => {
-    if (channel !== null) return channel;
-    const opened = client.open({ onFrame, onEnd });
-    channel = opened;
-    const argv = ["/bin/bash", "--noprofile", "--norc", "-s"];
-    const envVars = commandEnvVars(user.home, context.envVars, options.envVars);
+class KeptShell implements Shell {
+  readonly #context: CommandContext;
+  readonly #options: ShellOptions;
+  /** The agent's channel of the live bash, or null when the next run must start one. */
+  #channel: number | null = null;
+  #run: Run | null = null;
+  #between: Buffer[] = [];
+  #isClosed = false;
+
+  constructor(context: CommandContext, options: ShellOptions) {
+    this.#context = context;
+    this.#options = options;
+  }
+
+  async run(command: string, options: ShellRunOptions): Promise<ShellResult> {
+    if (this.#isClosed) throw new Failure("sandbox_busy", "This shell was closed.");
+    if (this.#run !== null) throw new Failure("sandbox_busy", "A kept shell runs one command at a time.");
+    if (command.includes("\0"))
+      return { ...ended("start_failed", null), output: Buffer.from("the command holds a NUL byte\n") };
+    if (options.signal?.aborted) return { ...ended("cancelled", null), output: new Uint8Array() };
+    const { client, runtime, kill } = this.#context;
+    const channel = this.#ensureBash();
+    return new Promise((resolve, reject) => {
+      const abort = (): void => client.send(channel, FRAME.cancel, 0, new Uint8Array());
+      const cancelLate = runtime.timer(options.timeoutMs + KILL_GRACE_MS + AGENT_LATE_MS, kill);
+      const cleanUp = (): void => {
+        cancelLate();
+        options.signal?.removeEventListener("abort", abort);
+      };
+      this.#run = { options, resolve, reject, cleanUp, chunks: this.#between };
+      this.#between = [];
+      client.sendRequest(channel, FRAME.shellRun, encodeRun(command, options, runtime.randomBytes(8)));
+      options.signal?.addEventListener("abort", abort, { once: true });
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const { client } = this.#context;
+    const channel = this.#channel;
+    if (channel === null || client.failure !== null) return;
+    this.#channel = null;
+    await new Promise<void>((resolve) => {
+      client.replace(channel, {
+        onFrame: (frame) => {
+          if (frame.type !== FRAME.exit) return;
+          client.close(channel);
+          if (this.#run !== null) this.#finish(fromExit(frame.payload));
+          resolve();
+        },
+        onEnd: (failure) => {
+          this.#abandon(failure);
+          resolve();
+        },
+      });
+      client.send(channel, FRAME.cancel, 0, new Uint8Array());
+    });
+  }
+
+  #ensureBash(): number {
+    if (this.#channel !== null) return this.#channel;
+    const { client, envVars } = this.#context;
+    const user = sandboxUser(this.#options.user);
+    const channel = client.open({
+      onFrame: (frame) => this.#receive(frame),
+      onEnd: (failure) => this.#abandon(failure),
+    });
+    this.#channel = channel;
     const frame = {
       kind: JOB.shell,
       killsAtLimit: false,
@@ -77,56 +105,45 @@ export function keptShell(context: CommandContext, options: ShellOptions): Shell
       killGraceMs: KILL_GRACE_MS,
       outputBytesMax: BETWEEN_RUNS_BYTES_MAX,
       pipes: [],
-      cwd: options.cwd ?? user.home,
-      argv,
-      envVars,
+      cwd: this.#options.cwd ?? user.home,
+      argv: ["/bin/bash", "--noprofile", "--norc", "-s"],
+      envVars: commandEnvVars(user.home, envVars, this.#options.envVars),
     };
-    client.sendRequest(opened, FRAME.exec, encodeExec(frame));
-    return opened;
-  };
+    client.sendRequest(channel, FRAME.exec, encodeExec(frame));
+    return channel;
+  }
 
-  return {
-    run: (command, runOptions) =>
-      new Promise((resolve, reject) => {
-        if (isClosed) throw new Failure("sandbox_busy", "This shell was closed.");
-        if (run !== null) throw new Failure("sandbox_busy", "A kept shell runs one command at a time.");
-        if (command.includes("\0")) {
-          resolve({ ...ended("start_failed", null), output: Buffer.from("the command holds a NUL byte\n") });
-          return;
-        }
-        const to = ensureShell();
-        const abort = (): void => client.send(to, FRAME.cancel, 0, new Uint8Array());
-        const lateMs = runOptions.timeoutMs + KILL_GRACE_MS + AGENT_LATE_MS;
-        const cancelLate = runtime.timer(lateMs, () => context.kill());
-        const cleanUp = (): void => {
-          cancelLate();
-          runOptions.signal?.removeEventListener("abort", abort);
-        };
-        run = { options: runOptions, resolve, reject, cleanUp, chunks: between };
-        between = [];
-        client.sendRequest(to, FRAME.shellRun, encodeRun(command, runOptions, runtime.randomBytes(8)));
-        runOptions.signal?.addEventListener("abort", abort, { once: true });
-        if (runOptions.signal?.aborted) abort();
-      }),
-    close: async () => {
-      isClosed = true;
-      const open = channel;
-      if (open === null || client.failure !== null) return;
-      await new Promise<void>((resolve) => {
-        client.close(open);
-        channel = null;
-        client.replace(open, {
-          onFrame: (frame) => {
-            if (frame.type !== FRAME.exit) return;
-            client.close(open);
-            resolve();
-          },
-          onEnd: () => resolve(),
-        });
-        client.send(open, FRAME.cancel, 0, new Uint8Array());
-      });
-    },
-  };
+  #receive(frame: Frame): void {
+    if (frame.type === FRAME.output) {
+      (this.#run?.chunks ?? this.#between).push(Buffer.from(frame.payload));
+    } else if (frame.type === FRAME.shellDone) {
+      this.#finish(fromDone(frame.payload));
+    } else if (frame.type === FRAME.exit) {
+      if (this.#channel !== null) this.#context.client.close(this.#channel);
+      this.#channel = null;
+      this.#finish(fromExit(frame.payload));
+    }
+  }
+
+  #finish(result: Omit<ShellResult, "output">): void {
+    const run = this.#run;
+    if (run === null) return;
+    this.#run = null;
+    run.cleanUp();
+    const all = Buffer.concat(run.chunks);
+    /* The agent caps each run; what a background child wrote before it comes on top and is cut here. */
+    const max = run.options.outputBytesMax;
+    const cut = Math.max(0, all.length - max);
+    run.resolve({ ...result, output: all.subarray(0, max), outputBytesTruncated: result.outputBytesTruncated + cut });
+  }
+
+  #abandon(failure: Failure): void {
+    const run = this.#run;
+    this.#channel = null;
+    this.#run = null;
+    run?.cleanUp();
+    run?.reject(failure);
+  }
 }
 
 function encodeRun(command: string, options: ShellRunOptions, random: Uint8Array): Buffer {
