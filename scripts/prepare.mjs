@@ -139,23 +139,13 @@ export function jobEnvVars(root, extra = {}) {
   return { ...process.env, ...extra, PATH: [...folders, process.env.PATH ?? ""].join(delimiter) };
 }
 
-/** Compiles the native parts by `sandlot setup`, which says itself what is missing. Quick when they are built. */
-export function buildNativeParts(root, node) {
-  const result = spawnSync(node, [join(root, "src", "cli", "main.ts"), "setup", "--quiet"], {
-    cwd: root,
-    stdio: ["ignore", 2, 2],
-    env: jobEnvVars(root),
-  });
-  if (result.status !== 0) throw alreadySaid(result);
-}
-
-/** Refuses early when the machine lacks what a run needs; `sandlot doctor` prints what and the remedy. */
-export function checkRequired(root, node) {
-  const result = spawnSync(node, [join(root, "src", "cli", "main.ts"), "doctor", "--required"], {
-    cwd: root,
-    stdio: ["ignore", 2, 2],
-    env: jobEnvVars(root),
-  });
+/**
+ * Compiles the native parts by `sandlot setup`, which says itself what is missing. Quick when they are built. With
+ * `isRunNext` it also refuses a machine that lacks what a run requires, before the run is begun.
+ */
+export function buildNativeParts(root, node, isRunNext) {
+  const args = [join(root, "src", "cli", "main.ts"), "setup", "--quiet", ...(isRunNext ? ["--required"] : [])];
+  const result = spawnSync(node, args, { cwd: root, stdio: ["ignore", 2, 2], env: jobEnvVars(root) });
   if (result.status !== 0) throw alreadySaid(result);
 }
 

@@ -12,7 +12,6 @@ import { fileURLToPath } from "node:url";
 import {
   buildNativeParts,
   checkMachine,
-  checkRequired,
   installDependencies,
   jobEnvVars,
   pinnedNode,
@@ -35,10 +34,9 @@ async function main([job, ...args]) {
   const node = pinnedNode(root);
   if (job === "check") return check(node);
   if (job === "build") return build(node);
-  buildNativeParts(root, node);
+  buildNativeParts(root, node, job === "start");
   if (job === "bench") return run(node, ["bench/main.ts", ...args]);
   if (job !== "start") return test(node, job, args);
-  checkRequired(root, node);
   return run(node, ["src/cli/main.ts", "train", FIRST_LIGHT, ...args]);
 }
 

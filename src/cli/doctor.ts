@@ -4,7 +4,7 @@ import { commandName } from "./command-name.ts";
 import { action, type CliContext } from "./context.ts";
 import { printableLine } from "./escape.ts";
 import { EXIT } from "./exit-code.ts";
-import { missingLines } from "./probe-lines.ts";
+import { type MissingLine, missingLines } from "./probe-lines.ts";
 
 export function addDoctor(program: Command): void {
   program
@@ -26,11 +26,7 @@ async function doctor(
   const missing = missingLines(reports);
   const exitCode = missing.length === 0 ? EXIT.done : EXIT.environment;
   context.json({ ok: missing.length === 0, missing: missing.map(({ name }) => name), reports });
-  if (options.required === true) {
-    for (const { text } of missing) process.stderr.write(`${text}\n`);
-    if (missing.length > 0) process.stderr.write(`All of it: ${commandName()} doctor\n`);
-    return exitCode;
-  }
+  if (options.required === true) return sayMissing(missing);
   for (const { provider, lines } of reports) {
     context.print(context.paint("bold", printableLine(provider)));
     const width = Math.max(0, ...lines.map(({ name }) => name.length));
@@ -45,4 +41,12 @@ async function doctor(
     missing.length === 0 ? "All that is required is there." : `Missing: ${missing.map(({ name }) => name).join(", ")}.`;
   context.print(context.paint(missing.length === 0 ? "green" : "red", end));
   return exitCode;
+}
+
+/** One sentence on stderr for each required capability that is missing; gives the exit code. */
+export function sayMissing(missing: readonly MissingLine[]): number {
+  for (const { text } of missing) process.stderr.write(`${text}\n`);
+  if (missing.length === 0) return EXIT.done;
+  process.stderr.write(`All of it: ${commandName()} doctor\n`);
+  return EXIT.environment;
 }

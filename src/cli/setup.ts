@@ -1,8 +1,14 @@
 /** `sandlot setup`: compiles the native parts, once per version of their sources. */
 import type { Command } from "commander";
 import { action, type CliContext } from "./context.ts";
-import { EXIT } from "./exit-code.ts";
+import { sayMissing } from "./doctor.ts";
 import { durationText } from "./format.ts";
+import { missingLines } from "./probe-lines.ts";
+
+interface SetupOptions {
+  readonly quiet?: boolean;
+  readonly required?: boolean;
+}
 
 export function addSetup(program: Command): void {
   program
@@ -10,11 +16,12 @@ export function addSetup(program: Command): void {
     .summary("build the native parts")
     .description("Compiles the sandbox helper and the training engine with this machine's C compiler.")
     .option("--quiet", "say nothing when all is built already")
+    .option("--required", "then check that the machine has all that a run requires, as doctor --required does")
     .addHelpText("after", "\nExample:\n  sandlot setup\n")
     .action(action(setup));
 }
 
-async function setup(context: CliContext, _args: readonly unknown[], options: { quiet?: boolean }): Promise<number> {
+async function setup(context: CliContext, _args: readonly unknown[], options: SetupOptions): Promise<number> {
   const app = await import("../app.ts");
   const builds = await app.setup((line) => {
     if (options.quiet !== true) context.print(line);
@@ -23,6 +30,7 @@ async function setup(context: CliContext, _args: readonly unknown[], options: { 
     if (options.quiet !== true || !isFresh) continue;
     context.print(`${part}: built in ${durationText(durationMs / 1_000)} with ${compiler}`);
   }
-  context.json({ builds });
-  return EXIT.done;
+  const missing = options.required === true ? missingLines(await app.doctor()) : [];
+  context.json({ builds, missing: missing.map(({ name }) => name) });
+  return sayMissing(missing);
 }

@@ -13,7 +13,7 @@ const PINNED = "24.0.1";
 const FAKE_NODE = `#!/bin/sh
 case "$*" in
   --version) echo v${PINNED} ;;
-  *doctor*) test -e lacks-namespaces && echo "namespaces are missing" >&2 && exit 3; exit 0 ;;
+  *--required) test -e lacks-namespaces && echo "namespaces are missing" >&2 && exit 3; exit 0 ;;
   *setup*) exit 0 ;;
   *wait-for-term*) exec ${process.execPath} term.mjs ;;
   *) echo "job $*" ;;
