@@ -44,7 +44,7 @@ runs = []
 for _ in range(order["runs"]):
     done = subprocess.run(
         ["/bin/bash", "SCRIPT", source, target],
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd="/tmp", timeout=20,
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd="/tmp", timeout=40,
     )
     runs.append({"exit": done.returncode, "stderr": len(done.stderr), "target": tree(target), "there": os.path.exists(target)})
 print(json.dumps({"runs": runs, "source": tree(source)}))
@@ -59,7 +59,7 @@ def run_script(files, links=(), runs=1):
         "runs": runs,
     }
     done = subject.run(
-        ["/usr/bin/python3", "-I", "-c", DRIVER], stdin=json.dumps(order).encode(), timeout_ms=25_000 * runs
+        ["/usr/bin/python3", "-I", "-c", DRIVER], stdin=json.dumps(order).encode(), timeout_ms=50_000 * runs
     )
     if done.timed_out or done.exit_code != 0:
         raise AssertionError(f"the script did not end: {done.stderr[-400:]!r}")

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Sorts the files of SOURCE into TARGET by extension, each content once.
+# Sorts the files of SOURCE into TARGET by extension, each content once. Names travel as NUL-ended records.
 set -euo pipefail
 export LC_ALL=C
 
@@ -12,11 +12,18 @@ target=$2
 
 fresh=$(mktemp -d)
 trap 'rm -rf -- "$fresh"' EXIT
+cd -- "$source"
+
+mapfile -d '' paths < <(find . -type f -printf '%P\0' | sort -z)
+facts() { [ ${#paths[@]} -eq 0 ] || printf '%s\0' "${paths[@]}" | xargs -0 "$@"; }
+mapfile -d '' sums < <(facts sha256sum -z --)
+mapfile -d '' sizes < <(facts stat --printf '%s\0' --)
+
 declare -A seen=()
 : > "$fresh/inventory"
-
-while IFS= read -r -d '' path; do
-  sum=$(sha256sum < "$source/$path")
+for index in "${!paths[@]}"; do
+  path=${paths[$index]}
+  sum=${sums[$index]:0:64}
   [ -z "${seen[$sum]:-}" ] || continue
   seen[$sum]=1
 
@@ -32,10 +39,10 @@ while IFS= read -r -d '' path; do
     place=$name.$number
     number=$((number + 1))
   done
-  mkdir -p -- "$fresh/$extension"
-  cat < "$source/$path" > "$fresh/$extension/$place"
-  printf '%s\t%d\0' "$extension/$place" "$(stat -c %s -- "$fresh/$extension/$place")" >> "$fresh/inventory"
-done < <(cd -- "$source" && find . -type f -printf '%P\0' | sort -z)
+  [ -d "$fresh/$extension" ] || mkdir -- "$fresh/$extension"
+  cp -- "./$path" "$fresh/$extension/$place"
+  printf '%s\t%d\0' "$extension/$place" "${sizes[$index]}" >> "$fresh/inventory"
+done
 
 mkdir -p -- "$target"
 find "$target" -mindepth 1 -delete
