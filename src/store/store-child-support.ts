@@ -1,7 +1,7 @@
 /**
  * A process that owns a store, for tests that kill it: it opens the folder, prints `open`, then claims and commits in
- * a loop and prints each episode and the hash of its body once the commit was answered. `hold` only holds a run;
- * `mark` commits one episode between two marks in the file $SYNC_LOG.
+ * a loop and prints each episode and the hash of its body once the commit was answered. `trickle` does so one
+ * episode at a time; `hold` only holds a run; `mark` commits one episode between two marks in the file $SYNC_LOG.
  */
 import { appendFileSync, writeSync } from "node:fs";
 import { exampleRecord, hashOf } from "../../test/conformance/store-record.ts";
@@ -18,12 +18,17 @@ await store.reap(runId);
 writeSync(1, "open\n");
 if (task === "hold") await runtime.sleep(600_000);
 if (task === "mark") await markOne(store, process.env["SYNC_LOG"] ?? "");
-else await Promise.all(Array.from({ length: 8 }, () => commitAll(store)));
+else await Promise.all(Array.from({ length: task === "commit" ? 8 : 1 }, () => commitAll(store)));
 await store.close();
 
 async function commitAll(owned: Store): Promise<void> {
   for (;;) {
-    const leases = await owned.claim({ runId, workerId: "child", episodesMax: 2, leaseMs: 600_000 });
+    const leases = await owned.claim({
+      runId,
+      workerId: "child",
+      episodesMax: task === "commit" ? 2 : 1,
+      leaseMs: 600_000,
+    });
     if (leases.length === 0) return;
     await Promise.all(leases.map((lease) => commitOne(owned, lease)));
   }
