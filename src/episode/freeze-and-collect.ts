@@ -5,7 +5,7 @@
  */
 import { hash } from "node:crypto";
 import { Failure } from "../core/errors.ts";
-import type { FileContent, FileError, Sandbox } from "../core/sandbox.ts";
+import type { FileContent, FileEntry, FileError, Sandbox } from "../core/sandbox.ts";
 import type { ArtifactContract } from "../core/task.ts";
 import type { Artifacts } from "../core/verifier.ts";
 
@@ -19,6 +19,9 @@ const AGENT_ERRORS: readonly FileError[] = [
   "too_large",
   "denied",
 ];
+
+/** Names in one folder on the way to an artifact; more are the agent's doing. */
+const FOLDER_ENTRIES_MAX = 100_000;
 
 export interface Collected {
   readonly artifacts: Artifacts;
@@ -40,9 +43,10 @@ export async function freezeAndCollect(
   await sandbox.freeze();
   const rules = contract.state === "workdir" ? [{ path: workdir, required: true }] : contract.files;
   const taken = new Basket(contract);
+  const folders = new Folders(sandbox);
   const missing: string[] = [];
   for (const rule of rules) {
-    const isThere = await takePath(sandbox, rule.path, taken);
+    const isThere = await takePath(folders, rule.path, taken);
     if (taken.isOver) return { ...whole(answer, [], missing), isOverCaps: true };
     if (!isThere && rule.required) missing.push(rule.path);
   }
@@ -94,29 +98,31 @@ class Basket {
 }
 
 /** Takes a file, or every regular file below a folder. False when the agent left nothing usable there. */
-async function takePath(sandbox: Sandbox, path: string, basket: Basket): Promise<boolean> {
-  const read = await sandbox.files.read(path, { bytesMax: basket.bytesLeft });
-  if (read.ok) {
-    basket.add({ path, bytes: read.value, mode: await modeOf(sandbox, path) });
-    return true;
-  }
-  if (read.error === "too_large") basket.isOver = true;
-  if (read.error !== "is_directory") return explain(path, read.error, read.message);
+async function takePath(folders: Folders, path: string, basket: Basket): Promise<boolean> {
+  const { sandbox } = folders;
+  const found = await folders.entry(path);
+  if (found === null) return false;
+  if (found.kind === "file") return takeFile(sandbox, path, found.mode, basket);
   const listed = await sandbox.files.list(path, { recursive: true, entriesMax: basket.entriesMax });
   if (!listed.ok) {
     if (listed.error === "too_large") basket.isOver = true;
     return explain(path, listed.error, listed.message);
   }
   for (const entry of listed.value) {
-    if (entry.kind !== "file") continue;
-    const filePath = `${path.replace(/\/$/, "")}/${entry.path}`;
-    const content = await sandbox.files.read(filePath, { bytesMax: basket.bytesLeft });
-    if (content.ok) basket.add({ path: filePath, bytes: content.value, mode: entry.mode });
-    else if (content.error === "too_large") basket.isOver = true;
-    else explain(filePath, content.error, content.message);
-    if (basket.isOver) return true;
+    if (entry.kind === "file") await takeFile(sandbox, `${path.replace(/\/$/, "")}/${entry.path}`, entry.mode, basket);
+    if (basket.isOver) break;
   }
   return true;
+}
+
+async function takeFile(sandbox: Sandbox, path: string, mode: number, basket: Basket): Promise<boolean> {
+  const read = await sandbox.files.read(path, { bytesMax: basket.bytesLeft });
+  if (read.ok) {
+    basket.add({ path, bytes: read.value, mode });
+    return true;
+  }
+  if (read.error === "too_large") basket.isOver = true;
+  return explain(path, read.error, read.message);
 }
 
 /** False for a path the agent is answerable for; throws for one that the collector could not take. */
@@ -128,10 +134,39 @@ function explain(path: string, error: FileError, message: string): false {
   );
 }
 
-/** Permission bits of a file, from the listing of its folder; 0644 where the folder is too large to list. */
-async function modeOf(sandbox: Sandbox, path: string): Promise<number> {
-  const slash = path.lastIndexOf("/");
-  const listed = await sandbox.files.list(path.slice(0, slash) || "/", { recursive: false, entriesMax: 10_000 });
-  if (!listed.ok) return 0o644;
-  return listed.value.find((entry) => entry.path === path.slice(slash + 1))?.mode ?? 0o644;
+/**
+ * Says what really stands at a path, part by part, so that no link is followed: reading alone would follow one. The
+ * sandbox is frozen, so what was seen stays true. Folders are listed once.
+ */
+class Folders {
+  readonly sandbox: Sandbox;
+  readonly #listings = new Map<string, readonly FileEntry[]>();
+
+  constructor(sandbox: Sandbox) {
+    this.sandbox = sandbox;
+  }
+
+  /** The file or folder at an absolute path; null when there is none, or something else, or a link on the way. */
+  async entry(path: string): Promise<FileEntry | null> {
+    let found: FileEntry = { path: "/", kind: "folder", bytes: 0, mode: 0o755 };
+    let folder = "";
+    for (const part of path.split("/").filter((name) => name !== "")) {
+      const next = (await this.#list(folder === "" ? "/" : folder)).find((entry) => entry.path === part);
+      if (found.kind !== "folder" || next === undefined) return null;
+      found = next;
+      folder = `${folder}/${part}`;
+      if (found.kind !== "file" && found.kind !== "folder") return null;
+    }
+    return found;
+  }
+
+  async #list(folder: string): Promise<readonly FileEntry[]> {
+    const known = this.#listings.get(folder);
+    if (known !== undefined) return known;
+    const listed = await this.sandbox.files.list(folder, { recursive: false, entriesMax: FOLDER_ENTRIES_MAX });
+    const entries = listed.ok ? listed.value : [];
+    if (!listed.ok) explain(folder, listed.error, listed.message);
+    this.#listings.set(folder, entries);
+    return entries;
+  }
 }

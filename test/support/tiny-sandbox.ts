@@ -185,17 +185,20 @@ class TinySandbox implements Sandbox {
     return { ok: true, value: file.bytes };
   }
 
-  #list(path: string, options: { readonly entriesMax: number }): FileResult<readonly FileEntry[]> {
-    const entries = [...this.#contents.values()]
-      .filter((file) => file.path.startsWith(`${path}/`))
-      .map((file) => ({
-        path: file.path.slice(path.length + 1),
-        kind: "file" as const,
-        bytes: file.bytes.length,
-        mode: file.mode,
-      }))
-      .sort((a, b) => (a.path < b.path ? -1 : 1));
-    if (entries.length > options.entriesMax) return { ok: false, error: "too_large", message: "Too many entries." };
-    return { ok: true, value: entries };
+  #list(
+    path: string,
+    options: { readonly recursive: boolean; readonly entriesMax: number },
+  ): FileResult<readonly FileEntry[]> {
+    const prefix = path === "/" ? "/" : `${path}/`;
+    const entries = new Map<string, FileEntry>();
+    for (const file of [...this.#contents.values()].filter((content) => content.path.startsWith(prefix))) {
+      const below = file.path.slice(prefix.length);
+      const [folder = "", ...rest] = below.split("/");
+      if (rest.length > 0) entries.set(folder, { path: folder, kind: "folder", bytes: 0, mode: 0o755 });
+      if (rest.length > 0 && !options.recursive) continue;
+      entries.set(below, { path: below, kind: "file", bytes: file.bytes.length, mode: file.mode });
+    }
+    if (entries.size > options.entriesMax) return { ok: false, error: "too_large", message: "Too many entries." };
+    return { ok: true, value: [...entries.values()].sort((a, b) => (a.path < b.path ? -1 : 1)) };
   }
 }
