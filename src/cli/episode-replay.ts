@@ -6,7 +6,7 @@ import type { StoredTrajectory } from "../core/store.ts";
 import type { ToolCallRecord, Trajectory, TurnRecord } from "../core/trajectory.ts";
 import type { CliContext } from "./context.ts";
 import { printable, printableLine } from "./escape.ts";
-import { countText, durationText, numberText, timeText } from "./format.ts";
+import { countText, millisText, numberText, timeText } from "./format.ts";
 import { pairsText, tableText } from "./table.ts";
 
 type Look = Pick<CliContext, "paint">;
@@ -78,7 +78,7 @@ function indented(text: string, prefix = "  "): string {
 
 async function turnText(turn: TurnRecord, read: ReadText, look: Look): Promise<string> {
   const { paint } = look;
-  const time = `model ${durationText(turn.modelMs / 1_000)}, tools ${durationText(turn.toolMs / 1_000)}`;
+  const time = `model ${millisText(turn.modelMs)}, tools ${millisText(turn.toolMs)}`;
   const lines = [
     `${paint("bold", `Turn ${turn.index}`)}  ${paint("dim", `${countText(turn.sampledTokens)} tokens, ${time}`)}`,
   ];
@@ -147,7 +147,7 @@ function verdictText(document: Trajectory, { paint }: Look): string {
 function endText(document: Trajectory, { paint }: Look): string {
   const { outcome, timing } = document;
   const time = Object.entries(timing)
-    .map(([phase, ms]) => `${phase} ${durationText(ms / 1_000)}`)
+    .map(([phase, ms]) => `${phase} ${millisText(ms)}`)
     .join(", ");
   const pairs: [string, string][] = [["outcome", `${outcome.kind}, ${outcome.cause}`]];
   if (outcome.kind === "graded") {

@@ -25,8 +25,9 @@ async function showEpisode(context: CliContext, args: readonly unknown[]): Promi
     const { runId } = await findRun(store, asked);
     const stored = await store.trajectory(runId, episodeNo);
     if (stored === null) {
-      const { done, failed } = await store.counts(runId);
-      const had = `Its ${done + failed} finished episodes are listed by: ${commandName()} run show ${runId}`;
+      const total = Object.values(await store.counts(runId)).reduce((sum, count) => sum + count, 0);
+      const had =
+        total === 0 ? "It has planned none yet." : `It has planned episodes 0 to ${total - 1}; not all have ended.`;
       throw new Failure("not_found", `Run ${runId} has no record of episode ${episodeNo}. ${had}`);
     }
     if (context.isJson) context.json(await episodeJson(stored));

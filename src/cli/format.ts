@@ -36,6 +36,11 @@ export function durationText(seconds: number | null): string {
   return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} min`;
 }
 
+/** A short time: whole milliseconds below one second, else as `durationText`. */
+export function millisText(ms: number): string {
+  return ms < 999.5 ? `${Math.round(ms)} ms` : durationText(ms / 1_000);
+}
+
 /** Binary units, one decimal from KiB on. */
 export function bytesText(bytes: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];

@@ -1,6 +1,6 @@
 /** `sandlot run list|show|resume`: the runs of this data folder. */
 import type { Command } from "commander";
-import type { RunRow, Store } from "../core/store.ts";
+import type { RunRow, Store, TrajectoryRow } from "../core/store.ts";
 import type { EvaluateSummary, TrainSummary } from "../run/report.ts";
 import { commandName } from "./command-name.ts";
 import { action, type CliContext } from "./context.ts";
@@ -13,6 +13,9 @@ import { pairsText, tableText } from "./table.ts";
 import { finish } from "./train.ts";
 import { trainTable } from "./train-table.ts";
 import { watchRun } from "./watch-run.ts";
+
+/** Of each kind, in `run show`. */
+const EPISODES_SHOWN = 3;
 
 export function addRun(program: Command): void {
   const run = program.command("run").summary("list, show and resume runs").description("The runs of the data folder.");
@@ -119,11 +122,43 @@ async function showRun(context: CliContext, args: readonly unknown[]): Promise<n
         ...curves,
       ])}`,
     );
+    context.print(episodesText(await store.episodes(run.runId), context));
     if (run.summary !== null) context.print(summaryText(run, run.summary, context));
     else if (run.owner === null && run.kind === "train")
       context.print(`\nGo on with it: ${commandName()} run resume ${run.runId}`);
     return EXIT.done;
   });
+}
+
+/** Outcomes by class, then a few episodes worth a look: failed ones first, then the newest with the most and least reward. */
+function episodesText(rows: readonly TrajectoryRow[], { paint }: CliContext): string {
+  if (rows.length === 0) return "";
+  const classes = new Map<string, number>();
+  for (const row of rows) {
+    const name = `${row.outcome}/${row.cause}`;
+    classes.set(name, (classes.get(name) ?? 0) + 1);
+  }
+  const graded = rows.filter(({ reward }) => reward !== null).sort((a, b) => (b.reward ?? 0) - (a.reward ?? 0));
+  const shown = new Set([
+    ...rows.filter(({ outcome }) => outcome === "failed").slice(-EPISODES_SHOWN),
+    ...graded.slice(0, EPISODES_SHOWN),
+    ...graded.slice(-EPISODES_SHOWN),
+  ]);
+  const columns = [
+    { title: "  episode", align: "right" as const },
+    { title: "reward", align: "right" as const },
+    { title: "outcome" },
+    { title: "task" },
+  ];
+  const cells = [...shown].map((row) => [
+    String(row.episodeNo),
+    numberText(row.reward),
+    row.failure ?? `${row.outcome}/${row.cause}`,
+    printableLine(row.taskKey),
+  ]);
+  const counts = [...classes].map(([name, count]) => `${name} ${countText(count)}`).join(", ");
+  const hint = paint("dim", `  Replay one: ${commandName()} episode show ${rows[0]?.runId ?? "RUN"} EPISODE`);
+  return `  ${counts}\n\n${paint("bold", "Some episodes")}\n${tableText(columns, cells)}\n${hint}`;
 }
 
 function summaryText(run: RunRow, summary: string, context: CliContext): string {

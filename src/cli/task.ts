@@ -6,7 +6,7 @@ import { action, type CliContext } from "./context.ts";
 import { printable, printableLine } from "./escape.ts";
 import { wholeNumber } from "./evaluate.ts";
 import { EXIT } from "./exit-code.ts";
-import { bytesText, countText, durationText } from "./format.ts";
+import { bytesText, countText, durationText, millisText } from "./format.ts";
 import { stopSignals } from "./stop-signals.ts";
 import { pairsText, tableText } from "./table.ts";
 
@@ -118,7 +118,7 @@ function reportText(report: TaskReport, { paint }: CliContext): string {
     const mark = paint(status === "pass" ? "green" : status === "fail" && severity === "E" ? "red" : "yellow", status);
     const place = file === null ? "" : ` at ${printableLine(file)}${line === null ? "" : `:${line}`}`;
     const gap = " ".repeat(Math.max(1, 13 - status.length));
-    const time = paint("dim", durationText(durationMs / 1_000));
+    const time = paint("dim", millisText(durationMs));
     lines.push(
       `  ${mark}${gap}${String(number).padStart(2)} ${id.padEnd(idWidth)}  ${printableLine(evidence)}${place}  ${time}`,
     );
