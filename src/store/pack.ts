@@ -15,7 +15,7 @@ import { constants, zstdCompress, zstdDecompress } from "node:zlib";
 import { Failure } from "../core/errors.ts";
 import type { Objects } from "../core/store.ts";
 
-export const PACK_LAYOUT_VERSION = 1;
+const PACK_LAYOUT_VERSION = 1;
 
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);

@@ -36,7 +36,7 @@ export function storeFailure(error: unknown, folder: string): Failure {
   return new Failure("unexpected", message, { cause: error });
 }
 
-export function diskFull(folder: string, cause: unknown): Failure {
+function diskFull(folder: string, cause: unknown): Failure {
   return new Failure(
     "disk_full",
     `The disk that holds ${folder} is full; nothing was recorded by this call. Free space there, or move the data folder (SANDLOT_DATA).`,
