@@ -14,8 +14,8 @@ export function addEpisode(program: Command): void {
     .command("show")
     .description("Prints a readable replay: instruction, actions, observations, verdict, reward.")
     .argument("<run>", "run id, its beginning, latest, or a whole episode id such as RUN-12")
-    .argument("[episode]", "number of the episode in its run, from 0")
-    .addHelpText("after", "\nExamples:\n  sandlot episode show latest 0\n  sandlot episode show latest 0 --json\n")
+    .argument("[episode]", "number of the episode in its run, from 1")
+    .addHelpText("after", "\nExamples:\n  sandlot episode show latest 1\n  sandlot episode show latest 1 --json\n")
     .action(action(showEpisode));
 }
 
@@ -27,7 +27,7 @@ async function showEpisode(context: CliContext, args: readonly unknown[]): Promi
     if (stored === null) {
       const total = Object.values(await store.counts(runId)).reduce((sum, count) => sum + count, 0);
       const had =
-        total === 0 ? "It has planned none yet." : `It has planned episodes 0 to ${total - 1}; not all have ended.`;
+        total === 0 ? "It has planned none yet." : `It has planned episodes 1 to ${total}; not all have ended.`;
       throw new Failure("not_found", `Run ${runId} has no record of episode ${episodeNo}. ${had}`);
     }
     if (context.isJson) context.json(await episodeJson(stored));

@@ -44,7 +44,7 @@ export function evaluateTable(summary: EvaluateSummary, { paint }: Pick<CliConte
     ]);
   const more = summary.byTask.length - rows.length;
   const rest = more > 0 ? `\n  and ${countText(more)} more; --json lists all` : "";
-  const next = `Look at one: ${commandName()} episode show ${printableLine(summary.runId)} 0`;
+  const next = `Look at one: ${commandName()} episode show ${printableLine(summary.runId)} 1`;
   return [
     `\n${paint("bold", `evaluation ${printableLine(summary.runId)}`)}\n${pairsText(pairs)}`,
     `${tableText(columns, rows)}${rest}`,

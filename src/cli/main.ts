@@ -36,7 +36,7 @@ Examples:
   sandlot doctor
   sandlot train recipes/first-light.toml
   sandlot run resume
-  sandlot episode show latest 0
+  sandlot episode show latest 1
 
 Exit codes: 0 done, 1 a gate failed, 2 usage or configuration, 3 the machine lacks something, 4 partial,
 70 our mistake, 130 and 143 stopped by a signal. Data lies in SANDLOT_DATA (.sandlot when not set).`,

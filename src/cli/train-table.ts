@@ -119,11 +119,11 @@ function nextCommands({ runId, state, episodes }: TrainSummary): [string, string
     return [
       [`${sandlot} run resume ${runId}`, "go on where it stopped"],
       [`${sandlot} run show ${runId}`, "what it has done so far"],
-      [`${sandlot} episode show ${runId} 0`, "replay its first episode"],
+      [`${sandlot} episode show ${runId} 1`, "replay its first episode"],
     ];
   }
   return [
-    [`${sandlot} episode show ${runId} ${Math.max(0, episodes - 1)}`, "replay one held-out episode, test by test"],
+    [`${sandlot} episode show ${runId} ${Math.max(1, episodes)}`, "replay one held-out episode, test by test"],
     [`${sandlot} evaluate tasks/generator/first-light --policy ${runId}`, "measure the trained policy again"],
     [`${sandlot} train recipes/first-light.toml --set rl.steps=120`, "train for longer"],
   ];
