@@ -32,10 +32,11 @@ beforeEach(() => {
 });
 afterEach(async () => {
   for (const child of children.splice(0)) await killed(child);
-  for (const store of opened.splice(0)) await store.close();
+  const closed = await Promise.allSettled(opened.splice(0).map((store) => store.close()));
   if (isMounted) execFileSync("umount", [folder]);
   isMounted = false;
   rmSync(folder, { recursive: true, force: true });
+  for (const result of closed) if (result.status === "rejected") throw result.reason;
 });
 
 async function open(mode: "owner" | "reader" = "owner"): Promise<Store> {
