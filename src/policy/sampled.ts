@@ -23,6 +23,8 @@ export interface SampledPolicyOptions {
   /** Most tokens of prompt and turn together. */
   readonly contextMax: number;
   readonly name: string;
+  /** As recorded; default `embedded`. */
+  readonly backend?: string;
   readonly runtime: Runtime;
   /** Most requests of one call of the sampler; default 128. */
   readonly batchMax?: number;
@@ -33,7 +35,7 @@ export function sampledPolicy(options: SampledPolicyOptions): Policy {
   return {
     describe: {
       name: options.name,
-      backend: "embedded",
+      backend: options.backend ?? "embedded",
       sampling: {
         temperature: options.temperature,
         topP: 1,

@@ -1,6 +1,6 @@
 /**
  * A chat endpoint on loopback that speaks the OpenAI protocol with tool calls, streamed or whole, for tests. Each request
- * takes the next plan; the last one is repeated. A plan is a reply of a scripted model, or a planted fault.
+ * takes the next plan, the last one again and again, or the plan a function picks. A plan is a reply of a scripted model, or a planted fault.
  */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -49,7 +49,9 @@ export interface OpenaiServer {
   close(): Promise<void>;
 }
 
-export async function openaiServer(plans: readonly ServerPlan[]): Promise<OpenaiServer> {
+export type PlanPicker = (request: ChatRequest) => ServerPlan;
+
+export async function openaiServer(plans: readonly ServerPlan[] | PlanPicker): Promise<OpenaiServer> {
   const requests: ChatRequest[] = [];
   const headers: IncomingMessage["headers"][] = [];
   const server: Server = createServer((request, response) => {
@@ -57,7 +59,7 @@ export async function openaiServer(plans: readonly ServerPlan[]): Promise<Openai
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk as Buffer);
       const body = JSON.parse(Buffer.concat(chunks).toString()) as ChatRequest;
-      const plan = plans[Math.min(requests.length, plans.length - 1)];
+      const plan = typeof plans === "function" ? plans(body) : plans[Math.min(requests.length, plans.length - 1)];
       requests.push(body);
       headers.push(request.headers);
       if (request.url !== "/v1/chat/completions" || plan === undefined) response.writeHead(404).end();

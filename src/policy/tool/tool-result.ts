@@ -23,7 +23,7 @@ export function mistake(message: string): ToolResult {
 }
 
 /** How one field of a tool's arguments must look. */
-export type FieldKind = "string" | "integer";
+type FieldKind = "string" | "integer";
 
 /**
  * What is wrong with the arguments, naming the field; null when they fit. Fields not declared are mistakes too: a
