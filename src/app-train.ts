@@ -147,7 +147,8 @@ async function runTraining(
       },
       demonstrations: () => model.demonstrations(),
       advantages: grpoAdvantages({ divideByStd: recipe.rl.isStdNormalized }),
-      createBatch: (step, items) => ({ id: batchId(items), step, items }),
+      // Batches without a gradient have no content to be named by; each is still taken once.
+      createBatch: (step, items) => ({ id: items.length === 0 ? `empty-${step}` : batchId(items), step, items }),
       sandboxesCreated: () => machinery.pool.stats().created,
       cores,
       ...options,

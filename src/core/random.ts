@@ -70,3 +70,18 @@ export function randomFrom(seed: bigint): Random {
     fork: (label) => randomFrom(deriveSeed(seed, label)),
   };
 }
+
+/**
+ * Uniform numbers in [0, 1) with 32 random bits, some twenty times faster than `Random.float`: for resampling, where
+ * millions are drawn and 32 bits suffice. The mixing is MurmurHash3's 32-bit finalizer over a Weyl counter.
+ */
+export function floatsFrom(seed: bigint): () => number {
+  let counter = Number(mix(seed) & 0xffff_ffffn);
+  return () => {
+    counter = (counter + 0x9e37_79b9) | 0;
+    let z = counter;
+    z = Math.imul(z ^ (z >>> 16), 0x85eb_ca6b);
+    z = Math.imul(z ^ (z >>> 13), 0xc2b2_ae35);
+    return ((z ^ (z >>> 16)) >>> 0) / 2 ** 32;
+  };
+}

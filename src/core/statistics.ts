@@ -10,7 +10,11 @@ export function wilsonInterval(successes: number, total: number): { readonly low
   const z2 = Z_95 * Z_95;
   const centre = (rate + z2 / (2 * total)) / (1 + z2 / total);
   const half = (Z_95 / (1 + z2 / total)) * Math.sqrt((rate * (1 - rate)) / total + z2 / (4 * total * total));
-  return { low: Math.max(0, centre - half), high: Math.min(1, centre + half) };
+  // At the ends the formula gives 0 and 1 but for rounding.
+  return {
+    low: successes === 0 ? 0 : Math.max(0, centre - half),
+    high: successes === total ? 1 : Math.min(1, centre + half),
+  };
 }
 
 export function passRate(successes: number, total: number): PassRate {

@@ -6,7 +6,7 @@ import type { EpisodeRunner } from "../core/episode.ts";
 import { Failure } from "../core/errors.ts";
 import type { EventSink } from "../core/events.ts";
 import type { Policy } from "../core/policy.ts";
-import { deriveSeed, randomFrom } from "../core/random.ts";
+import { deriveSeed, floatsFrom } from "../core/random.ts";
 import type { Runtime } from "../core/runtime.ts";
 import type { FileContent } from "../core/sandbox.ts";
 import { bootstrapInterval, passAtK, passRate } from "../core/statistics.ts";
@@ -137,11 +137,11 @@ export function summarizeRows(
       meanReward: graded.length === 0 ? null : graded.reduce((sum, reward) => sum + reward, 0) / graded.length,
     };
   });
-  const random = randomFrom(deriveSeed(parts.seed, "bootstrap"));
+  const draw = floatsFrom(deriveSeed(parts.seed, "bootstrap"));
   const passAtKs = parts.k.map((k) => {
     const values = byTask.filter((task) => task.graded >= k).map((task) => passAtK(task.graded, task.solved, k));
     const value = values.length === 0 ? 0 : values.reduce((sum, each) => sum + each, 0) / values.length;
-    return { k, value, ...bootstrapInterval(values, () => random.float()) };
+    return { k, value, ...bootstrapInterval(values, draw) };
   });
   return {
     runId: parts.runId,
