@@ -1,9 +1,13 @@
 /** `sandlot setup`: compiles the native parts, once per version of their sources. */
 import type { Command } from "commander";
+import { systemRuntime } from "../runtime/system.ts";
 import { action, type CliContext } from "./context.ts";
 import { sayMissing } from "./doctor.ts";
 import { durationText } from "./format.ts";
 import { missingLines } from "./probe-lines.ts";
+
+/** A compiler at work for longer than this is announced. */
+const SILENCE_MS = 800;
 
 interface SetupOptions {
   readonly quiet?: boolean;
@@ -23,9 +27,14 @@ export function addSetup(program: Command): void {
 
 async function setup(context: CliContext, _args: readonly unknown[], options: SetupOptions): Promise<number> {
   const app = await import("../app.ts");
-  const builds = await app.setup((line) => {
-    if (options.quiet !== true) context.print(line);
+  const silence = systemRuntime().timer(SILENCE_MS, () => {
+    process.stderr.write("Compiling the native parts; this happens once.\n");
   });
+  const builds = await app
+    .setup((line) => {
+      if (options.quiet !== true) context.print(line);
+    })
+    .finally(silence);
   for (const { part, compiler, isFresh, durationMs } of builds) {
     if (options.quiet !== true || !isFresh) continue;
     context.print(`${part}: built in ${durationText(durationMs / 1_000)} with ${compiler}`);
