@@ -31,20 +31,20 @@ ISA static void NAME(transpose)(int n, const float *source, ptrdiff_t ld, float 
 ISA static void NAME(softmax)(float *scores, int length, int width) {
   const int whole = (length + 7) / 8 * 8;
   for (int i = length; i < whole; i++) scores[i] = -1e30f;
-  v8 highest = LOAD(scores);
-  for (int i = 8; i < whole; i += 8) highest = NAME(choose)(LOAD(scores + i) > highest, LOAD(scores + i), highest);
+  vec highest = LOAD(scores);
+  for (int i = LANES; i < whole; i += LANES) highest = NAME(choose)(LOAD(scores + i) > highest, LOAD(scores + i), highest);
   float top = highest[0];
-  for (int i = 1; i < 8; i++) top = highest[i] > top ? highest[i] : top;
-  v8 sum = {0};
-  for (int i = 0; i < whole; i += 8) {
-    v8 value = NAME(exp8)(LOAD(scores + i) - top);
-    if (i + 8 > length)
-      for (int lane = 0; lane < 8; lane++) value[lane] = i + lane < length ? value[lane] : 0.0f;
+  for (int i = 1; i < LANES; i++) top = highest[i] > top ? highest[i] : top;
+  vec sum = {0};
+  for (int i = 0; i < whole; i += LANES) {
+    vec value = NAME(exponential)(LOAD(scores + i) - top);
+    if (i + LANES > length)
+      for (int lane = 0; lane < LANES; lane++) value[lane] = i + lane < length ? value[lane] : 0.0f;
     sum += value;
     STORE(scores + i, value);
   }
-  const float inverse = 1.0f / NAME(sum8)(sum);
-  for (int i = 0; i < whole; i += 8) STORE(scores + i, LOAD(scores + i) * inverse);
+  const float inverse = 1.0f / NAME(sum_lanes)(sum);
+  for (int i = 0; i < whole; i += LANES) STORE(scores + i, LOAD(scores + i) * inverse);
   for (int i = whole; i < width; i++) scores[i] = 0;
 }
 
@@ -109,13 +109,13 @@ ISA static void NAME(block_softmax_back)(const NAME(Room) *room, int start, int 
                                          const float *d_out, ptrdiff_t ldo) {
   for (int row = 0; row < count; row++) {
     const float *o = out + (start + row) * ldo, *d = d_out + (start + row) * ldo;
-    v8 dots = {0};
-    for (int i = 0; i < HEAD; i += 8) dots += LOAD(o + i) * LOAD(d + i);
-    const float dot = NAME(sum8)(dots);
+    vec dots = {0};
+    for (int i = 0; i < HEAD; i += LANES) dots += LOAD(o + i) * LOAD(d + i);
+    const float dot = NAME(sum_lanes)(dots);
     const int group_end = row / 6 * 6 + 6 < count ? row / 6 * 6 + 6 : count;
     const float *p = room->scores + row * room->ld;
     float *ds = room->d_scores + row * room->ld;
-    for (int i = 0; i < NAME(up16)(start + group_end); i += 8) STORE(ds + i, LOAD(p + i) * (LOAD(ds + i) - dot));
+    for (int i = 0; i < NAME(up16)(start + group_end); i += LANES) STORE(ds + i, LOAD(p + i) * (LOAD(ds + i) - dot));
   }
 }
 

@@ -1,7 +1,7 @@
 /*
- * Kernels, included once per instruction set with ISA (a target attribute) and NAME(x) defined. Vectors are the
- * compiler's own eight-wide floats: AVX2 keeps one in a register, the generic build splits them. Each output element
- * has one accumulator that runs along the inner dimension in order; that is what makes results independent of batching.
+ * Kernels, included once per instruction set with NAME(x), ISA (a target attribute), LANES (floats of one
+ * register) and TILE_ROWS defined. Vectors are the compiler's own. Each output element has one accumulator that runs
+ * along the inner dimension in order; that is what makes results independent of batching.
  */
 #include <math.h>
 #include <string.h>
@@ -11,14 +11,15 @@
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 #define INLINE static inline __attribute__((always_inline)) ISA
+#define ROW_BLOCK 120   /* rows of one pass, a multiple of 6: with the inner block 120 KiB, which the second cache holds */
 #define INNER_BLOCK 256 /* inner elements of one pass: a panel of them is 16 KiB and stays in the first cache */
 
-typedef float v8 __attribute__((vector_size(32)));
-typedef int v8i __attribute__((vector_size(32)));
-typedef float v8u __attribute__((vector_size(32), aligned(4), may_alias));
+typedef float vec __attribute__((vector_size(4 * LANES)));
+typedef int veci __attribute__((vector_size(4 * LANES)));
+typedef float vecu __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
-#define LOAD(p) (*(const v8u *)(p))
-#define STORE(p, value) (*(v8u *)(p) = (value))
+#define LOAD(p) (*(const vecu *)(p))
+#define STORE(p, value) (*(vecu *)(p) = (value))
 
 /* ---- Products ---- */
 
@@ -29,27 +30,38 @@ typedef float v8u __attribute__((vector_size(32), aligned(4), may_alias));
 #define ROWS5(X) ROWS4(X) X(4)
 #define ROWS6(X) ROWS5(X) X(5)
 
-#define TILE_CLEAR(r) v8 s##r##0 = {0}, s##r##1 = {0};
-#define TILE_READ(r) s##r##0 = LOAD(c + r * ldc), s##r##1 = LOAD(c + r * ldc + 8);
-#define TILE_STEP(r)            \
-  {                             \
-    const float x = a[r * a_row]; \
-    s##r##0 += x * b0;          \
-    s##r##1 += x * b1;          \
-  }
-#define TILE_WRITE(r) STORE(c + r * ldc, s##r##0), STORE(c + r * ldc + 8, s##r##1);
+/* The 16 columns of a panel are two vectors or four. */
+#if LANES == 8
+#define COLUMNS(X, r) X(r, 0) X(r, 1)
+#else
+#define COLUMNS(X, r) X(r, 0) X(r, 1) X(r, 2) X(r, 3)
+#endif
 
-/* A tile of M rows by 16 columns: 2 * M accumulators in registers. */
-#define TILE(M)                                                                                                    \
-  ISA static void NAME(tile##M)(int k, const float *a, ptrdiff_t a_row, ptrdiff_t a_inner, const float *b,        \
-                                ptrdiff_t ldb, float *c, ptrdiff_t ldc, int accumulate) {                          \
-    ROWS##M(TILE_CLEAR)                                                                                            \
-    if (accumulate) { ROWS##M(TILE_READ) }                                                                         \
-    for (int i = 0; i < k; i++, a += a_inner, b += ldb) {                                                          \
-      const v8 b0 = LOAD(b), b1 = LOAD(b + 8);                                                                     \
-      ROWS##M(TILE_STEP)                                                                                           \
-    }                                                                                                              \
-    ROWS##M(TILE_WRITE)                                                                                            \
+#define SUM_CLEAR(r, v) vec s##r##v = {0};
+#define SUM_READ(r, v) s##r##v = LOAD(c + r * ldc + v * LANES);
+#define SUM_STEP(r, v) s##r##v += x * b##v;
+#define SUM_WRITE(r, v) STORE(c + r * ldc + v * LANES, s##r##v);
+#define B_READ(r, v) const vec b##v = LOAD(b + v * LANES);
+#define ROW_CLEAR(r) COLUMNS(SUM_CLEAR, r)
+#define ROW_READ(r) COLUMNS(SUM_READ, r)
+#define ROW_WRITE(r) COLUMNS(SUM_WRITE, r)
+#define ROW_STEP(r)               \
+  {                               \
+    const float x = a[r * a_row]; \
+    COLUMNS(SUM_STEP, r)          \
+  }
+
+/* A tile of M rows by 16 columns, its sums in registers. */
+#define TILE(M)                                                                                             \
+  ISA static void NAME(tile##M)(int k, const float *a, ptrdiff_t a_row, ptrdiff_t a_inner, const float *b, \
+                                ptrdiff_t ldb, float *c, ptrdiff_t ldc, int accumulate) {                   \
+    ROWS##M(ROW_CLEAR)                                                                                      \
+    if (accumulate) { ROWS##M(ROW_READ) }                                                                   \
+    for (int i = 0; i < k; i++, a += a_inner, b += ldb) {                                                   \
+      COLUMNS(B_READ, 0)                                                                                    \
+      ROWS##M(ROW_STEP)                                                                                     \
+    }                                                                                                       \
+    ROWS##M(ROW_WRITE)                                                                                      \
   }
 TILE(1)
 TILE(2)
@@ -58,23 +70,26 @@ TILE(4)
 TILE(5)
 TILE(6)
 
-/* One row by four panels: enough independent sums to hide the latency of an addition when there is a single row. */
-ISA static void NAME(tile_wide)(int k, const float *a, ptrdiff_t a_inner, const float *b, ptrdiff_t panel_stride,
-                                ptrdiff_t ldb, float *c, int accumulate) {
-  v8 s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, s4 = {0}, s5 = {0}, s6 = {0}, s7 = {0};
-  if (accumulate) {
-    s0 = LOAD(c), s1 = LOAD(c + 8), s2 = LOAD(c + 16), s3 = LOAD(c + 24);
-    s4 = LOAD(c + 32), s5 = LOAD(c + 40), s6 = LOAD(c + 48), s7 = LOAD(c + 56);
+/* One row by V vectors of several panels: enough independent sums to hide the latency of an addition. */
+#define VECTORS4(X) X(0) X(1) X(2) X(3)
+#define VECTORS8(X) VECTORS4(X) X(4) X(5) X(6) X(7)
+#define WIDE_CLEAR(v) vec s##v = {0};
+#define WIDE_READ(v) s##v = LOAD(c + v * LANES);
+#define WIDE_STEP(v) s##v += x * LOAD(b + v * LANES / PANEL * panel_stride + v * LANES % PANEL);
+#define WIDE_WRITE(v) STORE(c + v * LANES, s##v);
+#define WIDE(V)                                                                                                 \
+  ISA static void NAME(wide##V)(int k, const float *a, ptrdiff_t a_inner, const float *b, ptrdiff_t panel_stride, \
+                                ptrdiff_t ldb, float *c, int accumulate) {                                      \
+    VECTORS##V(WIDE_CLEAR)                                                                                      \
+    if (accumulate) { VECTORS##V(WIDE_READ) }                                                                   \
+    for (int i = 0; i < k; i++, a += a_inner, b += ldb) {                                                       \
+      const float x = *a;                                                                                       \
+      VECTORS##V(WIDE_STEP)                                                                                     \
+    }                                                                                                           \
+    VECTORS##V(WIDE_WRITE)                                                                                      \
   }
-  for (int i = 0; i < k; i++, a += a_inner, b += ldb) {
-    const float x = *a;
-    const float *q1 = b + panel_stride, *q2 = q1 + panel_stride, *q3 = q2 + panel_stride;
-    s0 += x * LOAD(b), s1 += x * LOAD(b + 8), s2 += x * LOAD(q1), s3 += x * LOAD(q1 + 8);
-    s4 += x * LOAD(q2), s5 += x * LOAD(q2 + 8), s6 += x * LOAD(q3), s7 += x * LOAD(q3 + 8);
-  }
-  STORE(c, s0), STORE(c + 8, s1), STORE(c + 16, s2), STORE(c + 24, s3);
-  STORE(c + 32, s4), STORE(c + 40, s5), STORE(c + 48, s6), STORE(c + 56, s7);
-}
+WIDE(4)
+WIDE(8)
 
 INLINE void NAME(tile)(int m, int k, const float *a, ptrdiff_t a_row, ptrdiff_t a_inner, const float *b, ptrdiff_t ldb,
                        float *c, ptrdiff_t ldc, int accumulate) {
@@ -88,71 +103,82 @@ INLINE void NAME(tile)(int m, int k, const float *a, ptrdiff_t a_row, ptrdiff_t 
   }
 }
 
+/* Rows of one block by all columns, over one block of the inner dimension. */
+INLINE void NAME(gemm_block)(int m, int n, int inner, const float *a, ptrdiff_t a_row, ptrdiff_t a_inner,
+                             const float *b, ptrdiff_t panel_stride, ptrdiff_t ldb, float *c, ptrdiff_t ldc,
+                             int accumulate) {
+  int column = 0;
+  for (; m == 1 && column + 8 * LANES <= n; column += 8 * LANES, b += 8 * LANES / PANEL * panel_stride)
+    NAME(wide8)(inner, a, a_inner, b, panel_stride, ldb, c + column, accumulate);
+  for (; m == 1 && column + 4 * LANES <= n; column += 4 * LANES, b += 4 * LANES / PANEL * panel_stride)
+    NAME(wide4)(inner, a, a_inner, b, panel_stride, ldb, c + column, accumulate);
+  for (; column < n; column += PANEL, b += panel_stride)
+    for (int row = 0; row < m; row += TILE_ROWS)
+      NAME(tile)(m - row < TILE_ROWS ? m - row : TILE_ROWS, inner, a + row * a_row, a_row, a_inner, b, ldb, c + row * ldc + column, ldc,
+                 accumulate);
+}
+
 /* The inner dimension is cut into blocks; a later block starts from the sums of the earlier, so the order stays. */
 ISA static void NAME(gemm)(int m, int n, int k, const float *a, ptrdiff_t a_row, ptrdiff_t a_inner, const float *b,
                            ptrdiff_t panel_stride, ptrdiff_t ldb, float *c, ptrdiff_t ldc, int accumulate) {
   for (int start = 0; start < k; start += INNER_BLOCK) {
     const int inner = k - start < INNER_BLOCK ? k - start : INNER_BLOCK;
-    const int more = accumulate || start > 0;
-    const float *a_block = a + start * a_inner, *b_block = b + start * ldb;
-    int column = 0;
-    if (m == 1)
-      for (; column + 64 <= n; column += 64)
-        NAME(tile_wide)(inner, a_block, a_inner, b_block + column / PANEL * panel_stride, panel_stride, ldb, c + column,
-                        more);
-    for (; column < n; column += PANEL)
-      for (int row = 0; row < m; row += 6)
-        NAME(tile)(m - row < 6 ? m - row : 6, inner, a_block + row * a_row, a_row, a_inner,
-                   b_block + column / PANEL * panel_stride, ldb, c + row * ldc + column, ldc, more);
+    for (int row = 0; row < m; row += ROW_BLOCK)
+      NAME(gemm_block)(m - row < ROW_BLOCK ? m - row : ROW_BLOCK, n, inner, a + start * a_inner + row * a_row, a_row,
+                       a_inner, b + start * ldb, panel_stride, ldb, c + row * ldc, ldc, accumulate || start > 0);
   }
 }
 
 /* ---- Element-wise ---- */
 
-INLINE float NAME(sum8)(v8 x) {
+INLINE float NAME(sum_lanes)(vec x) {
+#if LANES == 8
   return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+#else
+  return (x[0] + x[2]) + (x[1] + x[3]);
+#endif
 }
 
-INLINE v8 NAME(broadcast)(float x) {
-  return (v8){x, x, x, x, x, x, x, x};
+INLINE vec NAME(broadcast)(float x) {
+  return (vec){0} + x;
 }
 
-INLINE v8 NAME(choose)(v8i mask, v8 yes, v8 no) {
-  return (v8)((mask & (v8i)yes) | (~mask & (v8i)no));
+INLINE vec NAME(choose)(veci mask, vec yes, vec no) {
+  return (vec)((mask & (veci)yes) | (~mask & (veci)no));
 }
 
 /* exp by a degree-5 polynomial on [-ln2/2, ln2/2] and an integer exponent; not-a-number passes through. */
-INLINE v8 NAME(exp8)(v8 x) {
-  const v8 low = NAME(broadcast)(-87.0f), high = NAME(broadcast)(88.0f);
+INLINE vec NAME(exponential)(vec x) {
+  const vec low = NAME(broadcast)(-87.0f), high = NAME(broadcast)(88.0f);
   x = NAME(choose)(x < low, low, x);
   x = NAME(choose)(x > high, high, x);
-  const v8 scaled = x * 1.44269504088896341f;
-  const v8i half = (v8i)NAME(broadcast)(0.5f);
-  const v8 nudge = (v8)(((v8i)scaled & (int)0x80000000) | half);
-  const v8i exponent = __builtin_convertvector(scaled + nudge, v8i);
-  const v8 whole = __builtin_convertvector(exponent, v8);
-  v8 r = x - whole * 0.693359375f;
+  const vec scaled = x * 1.44269504088896341f;
+  const veci half = (veci)NAME(broadcast)(0.5f);
+  const vec nudge = (vec)(((veci)scaled & (int)0x80000000) | half);
+  const veci exponent = __builtin_convertvector(scaled + nudge, veci);
+  const vec whole = __builtin_convertvector(exponent, vec);
+  vec r = x - whole * 0.693359375f;
   r = r + whole * 2.12194440e-4f;
-  v8 p = r * 1.9875691500e-4f + 1.3981999507e-3f;
+  vec p = r * 1.9875691500e-4f + 1.3981999507e-3f;
   p = p * r + 8.3334519073e-3f;
   p = p * r + 4.1665795894e-2f;
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
-  const v8 value = (p * r) * r + r + 1.0f;
-  return value * (v8)((exponent + 127) << 23);
+  const vec value = (p * r) * r + r + 1.0f;
+  return value * (vec)((exponent + 127) << 23);
 }
 
 ISA static void NAME(norm)(int rows, int width, const float *x, ptrdiff_t ldx, const float *gain, float *y,
                            ptrdiff_t ldy, float *scales) {
   for (int row = 0; row < rows; row++, x += ldx, y += ldy) {
-    v8 s0 = {0}, s1 = {0};
-    for (int i = 0; i < width; i += 16) {
-      const v8 x0 = LOAD(x + i), x1 = LOAD(x + i + 8);
+    vec s0 = {0}, s1 = {0};
+    for (int i = 0; i < width; i += 2 * LANES) {
+      const vec x0 = LOAD(x + i), x1 = LOAD(x + i + LANES);
       s0 += x0 * x0;
       s1 += x1 * x1;
     }
-    const float scale = 1.0f / sqrtf(NAME(sum8)(s0 + s1) / (float)width + 1e-6f);
-    for (int i = 0; i < width; i += 8) STORE(y + i, LOAD(x + i) * scale * LOAD(gain + i));
+    const float scale = 1.0f / sqrtf(NAME(sum_lanes)(s0 + s1) / (float)width + 1e-6f);
+    for (int i = 0; i < width; i += LANES) STORE(y + i, LOAD(x + i) * scale * LOAD(gain + i));
     scales[row] = scale;
   }
 }
@@ -162,33 +188,33 @@ ISA static void NAME(norm_back)(int rows, int width, const float *x, ptrdiff_t l
                                 float *dgain) {
   for (int row = 0; row < rows; row++, x += ldx, dy += lddy, dx += lddx) {
     const float scale = scales[row];
-    v8 dot = {0};
-    for (int i = 0; i < width; i += 8) {
-      const v8 normed = LOAD(x + i) * scale, d = LOAD(dy + i);
+    vec dot = {0};
+    for (int i = 0; i < width; i += LANES) {
+      const vec normed = LOAD(x + i) * scale, d = LOAD(dy + i);
       dot += normed * (d * LOAD(gain + i));
       STORE(dgain + i, LOAD(dgain + i) + normed * d);
     }
-    const float mean = NAME(sum8)(dot) / (float)width;
-    for (int i = 0; i < width; i += 8) {
-      const v8 through = LOAD(dy + i) * LOAD(gain + i) - LOAD(x + i) * scale * mean;
+    const float mean = NAME(sum_lanes)(dot) / (float)width;
+    for (int i = 0; i < width; i += LANES) {
+      const vec through = LOAD(dy + i) * LOAD(gain + i) - LOAD(x + i) * scale * mean;
       STORE(dx + i, LOAD(dx + i) + through * scale);
     }
   }
 }
 
-INLINE v8 NAME(sigmoid)(v8 x) {
-  return 1.0f / (1.0f + NAME(exp8)(x * -1.702f));
+INLINE vec NAME(sigmoid)(vec x) {
+  return 1.0f / (1.0f + NAME(exponential)(x * -1.702f));
 }
 
 ISA static void NAME(gelu)(int rows, int width, const float *x, float *y, ptrdiff_t ld) {
   for (int row = 0; row < rows; row++, x += ld, y += ld)
-    for (int i = 0; i < width; i += 8) STORE(y + i, LOAD(x + i) * NAME(sigmoid)(LOAD(x + i)));
+    for (int i = 0; i < width; i += LANES) STORE(y + i, LOAD(x + i) * NAME(sigmoid)(LOAD(x + i)));
 }
 
 ISA static void NAME(gelu_back)(int rows, int width, const float *x, float *dy, ptrdiff_t ld) {
   for (int row = 0; row < rows; row++, x += ld, dy += ld)
-    for (int i = 0; i < width; i += 8) {
-      const v8 value = LOAD(x + i), s = NAME(sigmoid)(value);
+    for (int i = 0; i < width; i += LANES) {
+      const vec value = LOAD(x + i), s = NAME(sigmoid)(value);
       STORE(dy + i, LOAD(dy + i) * (s + value * 1.702f * s * (1.0f - s)));
     }
 }
@@ -197,40 +223,40 @@ ISA static void NAME(gelu_back)(int rows, int width, const float *x, float *dy, 
 ISA static void NAME(rotate)(float *qkv, int width, const float *cosines, const float *sines, int direction) {
   const float query_scale = 0.17677669529663687f;
   for (int at = 0; at < 2 * width; at += HEAD)
-    for (int i = 0; i < HEAD / 2; i += 8) {
+    for (int i = 0; i < HEAD / 2; i += LANES) {
       float *first = qkv + at + i, *second = first + HEAD / 2;
       const float scale = at < width ? query_scale : 1.0f;
-      const v8 c = LOAD(cosines + i) * scale, s = LOAD(sines + i) * (scale * (float)direction);
-      const v8 x = LOAD(first), y = LOAD(second);
+      const vec c = LOAD(cosines + i) * scale, s = LOAD(sines + i) * (scale * (float)direction);
+      const vec x = LOAD(first), y = LOAD(second);
       STORE(first, x * c - y * s);
       STORE(second, x * s + y * c);
     }
 }
 
 ISA static float NAME(distribution)(int width, const float *z, float scale, float *e, float *max, float *dot) {
-  v8 highest = LOAD(z) * scale;
-  for (int i = 8; i < width; i += 8) {
-    const v8 x = LOAD(z + i) * scale;
+  vec highest = LOAD(z) * scale;
+  for (int i = LANES; i < width; i += LANES) {
+    const vec x = LOAD(z + i) * scale;
     highest = NAME(choose)(x > highest, x, highest);
   }
   float top = highest[0];
-  for (int i = 1; i < 8; i++) top = highest[i] > top ? highest[i] : top;
-  v8 sum = {0}, dots = {0};
-  for (int i = 0; i < width; i += 8) {
-    const v8 shifted = LOAD(z + i) * scale - top;
-    const v8 value = NAME(exp8)(shifted);
+  for (int i = 1; i < LANES; i++) top = highest[i] > top ? highest[i] : top;
+  vec sum = {0}, dots = {0};
+  for (int i = 0; i < width; i += LANES) {
+    const vec shifted = LOAD(z + i) * scale - top;
+    const vec value = NAME(exponential)(shifted);
     sum += value;
     dots += value * shifted;
     STORE(e + i, value);
   }
   *max = top;
-  *dot = NAME(sum8)(dots);
-  return NAME(sum8)(sum);
+  *dot = NAME(sum_lanes)(dots);
+  return NAME(sum_lanes)(sum);
 }
 
 ISA static void NAME(add)(size_t count, float *a, const float *b) {
   size_t i = 0;
-  for (; i + 8 <= count; i += 8) STORE(a + i, LOAD(a + i) + LOAD(b + i));
+  for (; i + LANES <= count; i += LANES) STORE(a + i, LOAD(a + i) + LOAD(b + i));
   for (; i < count; i++) a[i] += b[i];
 }
 

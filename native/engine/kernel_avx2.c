@@ -3,6 +3,8 @@
 #define ISA __attribute__((target("avx2,fma")))
 #define ISA_TITLE "avx2"
 #define NAME(x) x##_avx2
+#define LANES 8
+#define TILE_ROWS 6
 #include "kernel.h"
 #else
 typedef int kernel_avx2_is_for_x86_64;
