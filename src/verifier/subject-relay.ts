@@ -2,16 +2,16 @@
  * Carries the requests of hidden tests into the subject sandbox and the replies back. The two sandboxes have no link of
  * their own: the runner writes requests to one of its descriptors, and the platform alone decides what they may do.
  *
- * The subject sandbox is the clean task image with the task's files and the agent's artifacts; it is claimed by the
- * first request, so a task whose tests only read artifacts needs none.
+ * The subject sandbox is the clean task image with the task's files and the agent's artifacts, made ready by the first
+ * request.
  */
 import { Failure, toFailure } from "../core/errors.ts";
 import type { Runtime } from "../core/runtime.ts";
-import type { ExecResult, Sandbox, SandboxPool } from "../core/sandbox.ts";
+import type { ExecResult, Sandbox } from "../core/sandbox.ts";
 import type { Task } from "../core/task.ts";
 import type { GradeRequest } from "../core/verifier.ts";
 import { type SubjectReply, startSubjectDriver } from "./subject-driver.ts";
-import { preparedSubject, SUBJECT_ENVIRONMENT } from "./subject-sandbox.ts";
+import { prepareSubject, SUBJECT_ENVIRONMENT } from "./subject-sandbox.ts";
 
 const OUTPUT_BYTES_MAX = 1024 * 1024;
 const TIMEOUT_MS_MAX = 600_000;
@@ -27,23 +27,28 @@ export interface SubjectRelay {
 }
 
 export interface RelayParts {
-  readonly sandboxes: SandboxPool;
+  /** A clean sandbox, or how to get one when the first request needs it. The relay destroys it. */
+  readonly subject: Sandbox | (() => Promise<Sandbox>);
   readonly runtime: Runtime;
-  /** Called with `hold` when making the sandbox begins, and with `go` when it is there. */
+  /** Called with `hold` when preparing the sandbox begins, and with `go` when it is ready. */
   readonly onHold: (kind: "hold" | "go") => void;
 }
 
 /** A relay of one grading; the caller closes it. */
-export function subjectRelay(grade: GradeRequest, { sandboxes, runtime, onHold }: RelayParts): SubjectRelay {
-  let sandbox: Sandbox | null = null;
+export function subjectRelay(grade: GradeRequest, { subject, runtime, onHold }: RelayParts): SubjectRelay {
+  let sandbox = typeof subject === "function" ? null : subject;
+  let isReady = false;
   let isUsed = false;
   return {
     answer: async (request, given) => {
       const asked = subjectRequestOf(request);
       const signal = AbortSignal.any([grade.signal, given]);
-      if (sandbox === null) {
+      if (sandbox === null || !isReady) {
         onHold("hold");
-        sandbox = await preparedSubject({ ...grade, signal }, sandboxes);
+        if (sandbox === null && typeof subject === "function") sandbox = await subject();
+        if (sandbox === null) throw new Failure("sandbox_unavailable", "There is no sandbox for the subject.");
+        await prepareSubject(sandbox, grade);
+        isReady = true;
         onHold("go");
       }
       try {

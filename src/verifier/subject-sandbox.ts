@@ -3,7 +3,7 @@
  * set-up, and in place of what the contract collects, exactly the artifacts the agent left.
  */
 import { Failure } from "../core/errors.ts";
-import type { FileContent, Sandbox, SandboxLimits, SandboxPool, SandboxRequest } from "../core/sandbox.ts";
+import type { FileContent, Sandbox, SandboxLimits, SandboxRequest } from "../core/sandbox.ts";
 import type { Task } from "../core/task.ts";
 import type { GradeRequest } from "../core/verifier.ts";
 import { isCleanPath, type PlacedFile, placeFiles } from "./place-files.ts";
@@ -23,23 +23,16 @@ const LIFETIME_MARGIN_MS = 60_000;
 const DISK_MARGIN_BYTES = 64 * 1024 * 1024;
 const FILES_MARGIN = 1_000;
 
-/** A sandbox the caller must destroy. Throws sandbox failures, and `verifier_crashed` when the set-up fails. */
-export async function preparedSubject(grade: GradeRequest, sandboxes: SandboxPool): Promise<Sandbox> {
+/** Makes a clean subject sandbox ready. Throws sandbox failures, and `verifier_crashed` when the set-up fails. */
+export async function prepareSubject(sandbox: Sandbox, grade: GradeRequest): Promise<void> {
   const { task, artifacts } = grade;
-  const sandbox = await sandboxes.claim(gradingRequest(grade, "subject"), grade.signal);
-  try {
-    await asRoot(sandbox, "/", `mkdir -p -- ${quoted(task.workdir)}`, grade);
-    await placeFiles(sandbox, owned(task, task.files, true), grade.signal);
-    if (task.setup !== null) await asRoot(sandbox, task.workdir, task.setup, grade);
-    const cleared = clearing(task);
-    if (cleared !== "") await asRoot(sandbox, "/", cleared, grade);
-    await placeFiles(sandbox, owned(task, artifacts.files, false), grade.signal);
-    await asRoot(sandbox, "/", `chown -hR subject: -- ${quoted(task.workdir)}`, grade);
-    return sandbox;
-  } catch (error) {
-    await sandbox.destroy();
-    throw error;
-  }
+  await asRoot(sandbox, "/", `mkdir -p -- ${quoted(task.workdir)}`, grade);
+  await placeFiles(sandbox, owned(task, task.files, true), grade.signal);
+  if (task.setup !== null) await asRoot(sandbox, task.workdir, task.setup, grade);
+  const cleared = clearing(task);
+  if (cleared !== "") await asRoot(sandbox, "/", cleared, grade);
+  await placeFiles(sandbox, owned(task, artifacts.files, false), grade.signal);
+  await asRoot(sandbox, "/", `chown -hR subject: -- ${quoted(task.workdir)}`, grade);
 }
 
 /** As in the agent's sandbox: what lies in the work folder belongs to who runs there, anything else to root. */

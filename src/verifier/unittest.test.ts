@@ -242,17 +242,18 @@ test("a program that hangs in every test uses up its time as a verdict, never as
   expect(new Set(verdict.tests.map((one) => one.status))).toEqual(new Set(["timeout"]));
 });
 
-test("waiting for the subject's sandbox costs a test none of its time", async () => {
-  const slow = {
-    ...pool,
-    claim: async (...given: Parameters<typeof pool.claim>) => {
-      await runtime.sleep(1_500);
-      return pool.claim(...given);
-    },
-  };
-  const task = folderTask({ call: CALL });
-  const verdict = await grade({ ...task, limits: { ...task.limits, gradeMs: 4_000 } }, MEAN, slow);
+test("preparing the subject's sandbox costs a test none of its time", async () => {
+  const task = folderTask({ call: CALL }, { setup: "sleep 1.5" });
+  const verdict = await grade({ ...task, limits: { ...task.limits, gradeMs: 4_000 } });
   expect(verdict.tests).toMatchObject([{ status: "passed" }]);
+});
+
+test("gradings that each need two sandboxes of a pool of two do not stop each other", async () => {
+  const narrow = sandboxPool({ provider, runtime, lentMax: 2, creatingMax: 2, readyMax: 0 });
+  const task = folderTask({ call: CALL });
+  const verdicts = await Promise.all([1, 2, 3].map(() => grade(task, MEAN, narrow)));
+  expect(verdicts.map((verdict) => verdict.total)).toEqual([1, 1, 1]);
+  await narrow.drain();
 });
 
 test.each([

@@ -34,29 +34,67 @@ const RUNNER_ENVIRONMENT: Readonly<Record<string, string>> = {
 };
 
 /** Grades by hidden test files. Throws only what the contract of `Verifier.grade` allows. */
-export async function gradeUnittest(
+export type UnittestGrader = (
   request: GradeRequest,
   spec: TestsVerifierSpec,
   sandboxes: SandboxPool,
-  runtime: Runtime,
-): Promise<Graded> {
-  return sandboxes.withSandbox(verifierRequest(request), request.signal, async (sandbox) => {
-    await placeFiles(sandbox, verifierFiles(request, spec), request.signal);
+) => Promise<Graded>;
+
+/** The template. Its gradings take turns at claiming their sandboxes, see `claimBoth`. */
+export function unittestGrader(runtime: Runtime): UnittestGrader {
+  const inTurn = turnTaker();
+  return async (request, spec, sandboxes) => {
+    const { verifier, subject } = await inTurn(() => claimBoth(request, spec, sandboxes));
     const replies = inputQueue();
     // Waiting for a sandbox is no time of the test that asked for it; message 0 tells the runner to stop its clocks.
     const onHold = (kind: "hold" | "go"): void => replies.push(messageFrame({ id: 0, kind }));
-    const relay = subjectRelay(request, { sandboxes, runtime, onHold });
+    const claim = (): Promise<Sandbox> => sandboxes.claim(gradingRequest(request, "subject"), request.signal);
+    const relay = subjectRelay(request, { subject: subject ?? claim, runtime, onHold });
     try {
-      const report = await runRunner(sandbox, request, { relay, replies, runtime });
+      await placeFiles(verifier, verifierFiles(request, spec), request.signal);
+      const report = await runRunner(verifier, request, { relay, replies, runtime });
       return {
         tests: manifestResults(spec, report),
-        sandboxIds: [sandbox.id, ...relay.sandboxIds()],
-        imageHash: sandbox.info.imageHash,
+        sandboxIds: [verifier.id, ...relay.sandboxIds()],
+        imageHash: verifier.info.imageHash,
       };
     } finally {
-      await relay.close();
+      await Promise.all([verifier.destroy(), relay.close()]);
     }
-  });
+  };
+}
+
+interface Claimed {
+  readonly verifier: Sandbox;
+  /** Null when no test file speaks of the subject; a test that reaches it all the same claims it then. */
+  readonly subject: Sandbox | null;
+}
+
+/**
+ * Both sandboxes of a grading, or none. Gradings that each held one and waited for another could fill the pool and stop
+ * each other for ever; claimed in turn, one of them always has, or gets, all it needs. The pool must lend at least two.
+ */
+async function claimBoth(request: GradeRequest, spec: TestsVerifierSpec, sandboxes: SandboxPool): Promise<Claimed> {
+  const verifier = await sandboxes.claim(verifierRequest(request), request.signal);
+  if (!spec.files.some((file) => /\bsubject\b/.test(Buffer.from(file.bytes).toString("latin1")))) {
+    return { verifier, subject: null };
+  }
+  try {
+    return { verifier, subject: await sandboxes.claim(gradingRequest(request, "subject"), request.signal) };
+  } catch (error) {
+    await verifier.destroy();
+    throw error;
+  }
+}
+
+/** Runs what it is given one after the other; a failure is the caller's and stops nobody else. */
+function turnTaker(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const mine = last.then(work);
+    last = mine.catch(() => undefined);
+    return mine;
+  };
 }
 
 function verifierRequest(request: GradeRequest): SandboxRequest {

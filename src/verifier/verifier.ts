@@ -4,13 +4,14 @@ import type { Runtime } from "../core/runtime.ts";
 import type { Verifier } from "../core/verifier.ts";
 import { type Graded, gradeMatch } from "./match.ts";
 import { tierScore } from "./tier-score.ts";
-import { gradeUnittest } from "./unittest.ts";
+import { unittestGrader } from "./unittest.ts";
 
 /** Raised when equal inputs may give another verdict than before. */
 const VERSION = 1;
 
 /** A verifier that keeps nothing between gradings; see the port for its promises. */
 export function createVerifier({ runtime }: { readonly runtime: Runtime }): Verifier {
+  const gradeUnittest = unittestGrader(runtime);
   return {
     version: VERSION,
     grade: async (request, sandboxes) => {
@@ -21,7 +22,7 @@ export function createVerifier({ runtime }: { readonly runtime: Runtime }): Veri
       const isMatch = spec.kind === "match";
       const graded: Graded = isMatch
         ? await gradeMatch(request, spec, sandboxes, runtime)
-        : await gradeUnittest(request, spec, sandboxes, runtime);
+        : await gradeUnittest(request, spec, sandboxes);
       const { total, scores } = tierScore(isMatch ? "match" : spec.runner, spec.tiers, graded.tests);
       return {
         total,
