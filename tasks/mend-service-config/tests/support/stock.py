@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import unittest
 from pathlib import Path
 
 from sandlot_subject import artifacts, grading_seed
@@ -30,47 +31,69 @@ def drawn_stock(count=47):
     return [{"id": number, "name": name, "quantity": draw.randint(0, 500)} for name, number in pairs]
 
 
+class ServiceTestCase(unittest.TestCase):
+    """The service runs for all tests of a class; that it does not start is a failure of each of them."""
+
+    service = None
+    broken = None
+
+    def setUp(self):
+        kind = type(self)
+        if kind.broken is None and kind.service is None:
+            try:
+                kind.service = Service()
+            except AssertionError as error:
+                kind.broken = str(error)
+        if kind.broken is not None:
+            self.fail(kind.broken)
+
+    @classmethod
+    def tearDownClass(cls):
+        if cls.service is not None:
+            cls.service.stop()
+
+
 class Service:
-    """The running service, as a context; starting fails as a failed test, with what the service said."""
+    """The running service. An AssertionError says what it said when it does not start."""
 
     def __init__(self):
-        self.items = drawn_stock()
-        self.folder = tempfile.TemporaryDirectory()
-        self.process = None
         if not CONFIG.is_file() or CONFIG.stat().st_size > CONFIG_BYTES_MAX:
             raise AssertionError("/app/config.json is missing or too large")
+        self.items = drawn_stock()
+        self.folder = tempfile.TemporaryDirectory()
         data = Path(self.folder.name) / "data"
         data.mkdir()
         (data / "stock.json").write_text(json.dumps(self.items))
-
-    def __enter__(self):
         argv = [sys.executable, "-I", "-S", str(SERVICE), "--config", str(CONFIG), "--root", self.folder.name]
         self.log = tempfile.TemporaryFile()
         self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, close_fds=True)
+        self.wait_for_answer()
+
+    def wait_for_answer(self):
         end = time.monotonic() + START_SECONDS
         while time.monotonic() < end:
             if self.process.poll() is not None:
-                self.fail("the service ended")
+                self.give_up("the service ended")
             try:
-                if self.get("/health", host="localhost")[0] in (200, 403):
-                    return self
+                self.get("/health")
+                return
             except OSError:
                 if b"listening on" in self.said() and f":{PORT}".encode() not in self.said():
-                    self.fail("the service listens elsewhere")
+                    self.give_up("the service listens elsewhere")
                 time.sleep(0.02)
-        return self.fail(f"nothing answered on 127.0.0.1:{PORT}")
+        self.give_up(f"nothing answered on 127.0.0.1:{PORT}")
 
-    def __exit__(self, *_):
+    def give_up(self, reason):
+        said = self.said().decode("utf-8", "replace").strip()
+        self.stop()
+        raise AssertionError(f"{reason}: {said}")
+
+    def stop(self):
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
         self.log.close()
         self.folder.cleanup()
-
-    def fail(self, reason):
-        said = self.said().decode("utf-8", "replace").strip()
-        self.__exit__()
-        raise AssertionError(f"{reason}: {said}")
 
     def said(self):
         return os.pread(self.log.fileno(), 2_000, 0)

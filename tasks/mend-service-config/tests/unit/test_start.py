@@ -1,23 +1,18 @@
 """The service starts with the configuration, where the runbook says, and finds its stock."""
 
-import unittest
-
 from support import stock
 
 
-class TestStart(unittest.TestCase):
+class TestStart(stock.ServiceTestCase):
     def test_it_answers_on_its_port(self):
-        with stock.Service() as service:
-            self.assertIn(service.get("/health", host="127.0.0.1:8085")[0], (200, 403))
+        self.assertIn(self.service.get("/health", host="127.0.0.1:8085")[0], (200, 403))
 
     def test_it_is_healthy_and_found_its_stock(self):
-        with stock.Service() as service:
-            status, body = service.get("/health", host="localhost:8085")
-            self.assertEqual((status, body), (200, {"status": "ok", "items": len(service.items)}))
+        status, body = self.service.get("/health", host="localhost:8085")
+        self.assertEqual((status, body), (200, {"status": "ok", "items": len(self.service.items)}))
 
     def test_the_first_page_is_there(self):
-        with stock.Service() as service:
-            status, body = service.get("/api/v1/items")
-            self.assertEqual(status, 200)
-            self.assertEqual(body["page"], 1)
-            self.assertTrue(body["items"])
+        status, body = self.service.get("/api/v1/items")
+        self.assertEqual(status, 200)
+        self.assertEqual(body["page"], 1)
+        self.assertTrue(body["items"])
