@@ -257,7 +257,6 @@ async function openModel(recipe: Recipe, generator: TaskGenerator, threads: numb
         tokensMax: recipe.policy.answerTokensMax,
         contextMax: recipe.policy.contextTokens,
         name: `embedded-${recipe.policy.preset}`,
-        runtime,
       }),
     demonstrations: () => {
       const make = generator.demonstrations;

@@ -56,7 +56,6 @@ function policyOf(sampler: PolicySampler, change: Partial<SampledPolicyOptions> 
     tokensMax: 200,
     contextMax: 4096,
     name: "rule",
-    runtime,
     ...change,
   });
 }
@@ -107,16 +106,14 @@ test("several turns join into one segment in which only sampled tokens are train
   );
 });
 
-test("episodes that act at the same time are sampled in one call", async () => {
-  const { sampler, calls } = ruleSampler(["42"]);
+test("each member and each turn samples with a seed of its own, and equal plans with equal seeds", async () => {
+  const { sampler, calls } = ruleSampler(['<tool>shell\n{"command":"print 1"}', "<tool>submit\n{}"]);
   const policy = policyOf(sampler);
-  const runEpisode = runnerOf(isFortyTwo);
-  const plans = Array.from({ length: 8 }, (_value, member) =>
-    planOf(answerTask(), policy, { episodeId: `run-${member}`, samplingSeed: BigInt(member) }),
-  );
-  await Promise.all(plans.map((plan) => runEpisode(plan, signal)));
-  expect(calls.map((requests) => requests.length)).toEqual([8]);
-  expect(new Set(calls[0]?.map((request) => request.seed)).size).toBe(8);
+  const runEpisode = runnerOf(ruleVerifier(greets));
+  for (const samplingSeed of [1n, 2n, 1n]) await runEpisode(planOf(greetTask(), policy, { samplingSeed }), signal);
+  const seeds = calls.map(([request]) => request?.seed);
+  expect(new Set(seeds.slice(0, 4)).size).toBe(4);
+  expect(seeds.slice(4)).toEqual(seeds.slice(0, 2));
 });
 
 test.each([
