@@ -103,13 +103,13 @@ function outcomesText(outcomes: TrainSummary["outcomes"], part: "graded" | "fail
   return wrappedList(items, width);
 }
 
+/** Phases in their order, each with its share; those too short to count are left out. */
 function secondsText(seconds: Readonly<Record<string, number>>, width: number): string {
   const total = Object.values(seconds).reduce((sum, value) => sum + value, 0);
-  if (total === 0) return "–";
-  const items = Object.entries(seconds).map(
-    ([name, value]) => `${name} ${durationText(value)} (${Math.round((100 * value) / total)} %)`,
-  );
-  return wrappedList(items, width);
+  const items = Object.entries(seconds)
+    .filter(([, value]) => value / total >= 0.005)
+    .map(([name, value]) => `${name} ${durationText(value)} (${Math.round((100 * value) / total)} %)`);
+  return wrappedList(items, width) || "–";
 }
 
 /** Three commands that work as printed, with what they are good for. */
