@@ -63,7 +63,9 @@ function report(error: unknown, argv: readonly string[]): number {
     return EXIT.usage;
   }
   const failure = toFailure(error);
-  const exitCode = exitCodeOf(failure.code);
+  // A cancelled command has noted which signal ended it.
+  const exitCode =
+    failure.code === "cancelled" ? Number(process.exitCode ?? EXIT.interrupted) : exitCodeOf(failure.code);
   process.stderr.write(`${printable(failure.message)}\n`);
   if (argv.includes("--debug")) process.stderr.write(`${stackOf(failure)}\n`);
   else if (exitCode === EXIT.unexpected) {

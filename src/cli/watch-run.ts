@@ -2,9 +2,12 @@
  * Runs a loop of the product under the eyes of a person: a live board on a terminal, plain lines elsewhere, signals
  * turned into draining and stopping. Knows nothing of what the loop does.
  */
+
+import { Failure } from "../core/errors.ts";
 import type { RunEvent } from "../core/events.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import type { CliContext } from "./context.ts";
+import { EXIT } from "./exit-code.ts";
 import { plainLines } from "./plain-lines.ts";
 import { stopSignals } from "./stop-signals.ts";
 
@@ -29,6 +32,11 @@ export async function watchRun<T>(context: CliContext, work: (watched: Watched) 
   try {
     const value = await work({ onEvent: view.onEvent, drain: signals.drain, abort: signals.abort });
     return { value, signalExit: signals.exitCode() };
+  } catch (error) {
+    // Who stops at once also stops what we were waiting for; its complaint is not the news.
+    if (!signals.abort.aborted) throw error;
+    process.exitCode = signals.exitCode() ?? EXIT.interrupted;
+    throw new Failure("cancelled", "Stopped at once.", { cause: error });
   } finally {
     await view.close();
     signals.dispose();
