@@ -163,9 +163,12 @@ test("skipped, expected to fail, missing, crashed and hanging tests have not pas
   });
   const spec = task.verifier;
   if (spec.kind !== "tests") throw new Error("a task of test files");
-  const manifest = [...spec.manifest, { id: `${TESTS}::TestIt.test_absent`, tier: "unit" }];
+  const added = ["absent", "expected"].map((name) => ({ id: `${TESTS}::TestIt.test_${name}`, tier: "unit" }));
+  const manifest = [...spec.manifest, ...added];
+  const expected = "    test_expected = unittest.expectedFailure(lambda self: self.fail())\n";
+  const files = spec.files.map(({ path, bytes }) => file(path, Buffer.from(bytes).toString("utf8") + expected));
   const limits = { ...task.limits, gradeMs: 6_000 };
-  const verdict = await grade({ ...task, limits, verifier: { ...spec, manifest } });
+  const verdict = await grade({ ...task, limits, verifier: { ...spec, files, manifest } });
   expect(Object.fromEntries(verdict.tests.map(({ id, status }) => [id.split("test_")[2], status]))).toEqual({
     fine: "passed",
     skip: "skipped",
@@ -175,8 +178,9 @@ test("skipped, expected to fail, missing, crashed and hanging tests have not pas
     hang: "timeout",
     part: "failed",
     absent: "missing",
+    expected: "failed",
   });
-  expect(verdict.total).toBe(1 / 8);
+  expect(verdict.total).toBe(1 / 9);
 });
 
 test("a test that the manifest does not name earns nothing and is mentioned", async () => {
