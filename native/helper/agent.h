@@ -98,7 +98,7 @@ struct leaf *leaf_take(void);
 void leaf_give(struct leaf *leaf);
 bool leaf_is_empty(const struct leaf *leaf);
 size_t leaf_pids(const struct leaf *leaf, pid_t *out, size_t max);
-void leaf_kill(const struct leaf *leaf, pid_t leader);
+void leaf_kill(const struct leaf *leaf);
 
 /* job-start.c */
 void job_start(uint32_t id, uint8_t *payload, size_t bytes);
@@ -112,6 +112,7 @@ void stream_drain(struct stream *stream);
 void job_reaped(pid_t pid, int status, const struct rusage *usage);
 void job_signal(uint32_t id, int signal);
 void job_cancel(uint32_t id);
+void job_end_tree(struct job *job); /* SIGKILL for the command and everything that came of it */
 uint64_t jobs_tick(uint64_t now); /* the next moment something is due, or UINT64_MAX */
 struct job *job_find(uint32_t id);
 struct stream *job_stream(struct job *job, uint16_t name, bool is_input);

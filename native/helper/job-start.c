@@ -162,7 +162,8 @@ __attribute__((noreturn)) static void child(const struct job *job, const struct 
     if (write(groups.join[at], "0", 1) != 1) fail(error_fd, PROCESS_LIMIT);
   if (job->leaf != NULL && write(job->leaf->procs, "0", 1) != 1) fail(error_fd, PROCESS_LIMIT);
   setsid();
-  signal(SIGPIPE, SIG_DFL);
+  static const int ignored[] = {SIGPIPE, SIGINT, SIGHUP}; /* by the agent and the zygote, never by a command */
+  for (size_t at = 0; at < sizeof ignored / sizeof *ignored; at++) signal(ignored[at], SIG_DFL);
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
   error_fd = fcntl(error_fd, F_DUPFD_CLOEXEC, CHILD_FDS_FROM);

@@ -82,12 +82,21 @@ static void write_input(struct stream *stream) {
   unwatch_stream(stream); /* an idle writable pipe would wake the loop for ever */
 }
 
+/* The child may not have joined its group yet, and without groups its process group is all there is to go by. */
+void job_end_tree(struct job *job) {
+  if (!job->is_reaped) {
+    kill(job->pid, SIGKILL);
+    if (job->leaf == NULL) kill(-job->pid, SIGKILL);
+  }
+  if (job->leaf != NULL) leaf_kill(job->leaf);
+}
+
 static void over_limit(struct job *job) {
   if (!job->kills_at_limit || job->is_reaped || job->phase == KILLED) return;
   job->flags |= OUTPUT_LIMIT;
   job->phase = KILLED;
   job->phase_us = clock_us();
-  leaf_kill(job->leaf, job->pid);
+  job_end_tree(job);
 }
 
 /* Reads at most `most` bytes once; false at the end of the stream or when nothing is there. */
@@ -176,7 +185,7 @@ static void settle(struct job *job, uint64_t now) {
       job->phase = KILLED;
       job->phase_us = now;
     }
-    leaf_kill(job->leaf, job->pid);
+    job_end_tree(job);
     if (now - job->phase_us < TREE_GONE_US) return;
   }
   for (int at = 0; at < job->stream_count; at++)
@@ -201,7 +210,7 @@ void job_reaped(pid_t pid, int status, const struct rusage *usage) {
 void job_signal(uint32_t id, int signal) {
   struct job *job = job_find(id);
   if (job == NULL || job->is_reaped) return;
-  if (signal == SIGKILL) leaf_kill(job->leaf, job->pid);
+  if (signal == SIGKILL) job_end_tree(job);
   else kill(-job->pid, signal);
 }
 
@@ -211,7 +220,7 @@ void job_cancel(uint32_t id) {
   job->flags |= CANCELLED;
   job->phase = KILLED;
   job->phase_us = clock_us();
-  leaf_kill(job->leaf, job->pid);
+  job_end_tree(job);
 }
 
 static void expire(struct job *job, uint32_t flag, uint64_t now) {
@@ -235,10 +244,13 @@ static uint64_t tick(struct job *job, uint64_t now) {
   if (job->phase == GRACE && now >= grace_due) {
     job->phase = KILLED;
     job->phase_us = now;
-    leaf_kill(job->leaf, job->pid);
+    job_end_tree(job);
   }
   if (job->phase == GRACE) return grace_due;
-  if (job->phase == KILLED) return now + 50 * TICK_US;
+  if (job->phase == KILLED) { /* once more, for what was forked between the kill and the join */
+    job_end_tree(job);
+    return now + 50 * TICK_US;
+  }
   return job->deadline_us < idle_due ? job->deadline_us : idle_due;
 }
 

@@ -64,12 +64,8 @@ bool leaf_is_empty(const struct leaf *leaf) {
 }
 
 /* Without cgroup.kill (v1, or a kernel before 5.14) the group is swept until it stays empty or 50 rounds are over. */
-void leaf_kill(const struct leaf *leaf, pid_t leader) {
+void leaf_kill(const struct leaf *leaf) {
   static pid_t pids[8192];
-  if (leaf == NULL) {
-    kill(-leader, SIGKILL);
-    return;
-  }
   if (leaf->kill >= 0 && write(leaf->kill, "1", 1) == 1) return;
   for (int round = 0; round < 50; round++) {
     size_t count = leaf_pids(leaf, pids, sizeof pids / sizeof *pids);

@@ -111,6 +111,6 @@ bool shell_tick(struct job *job, uint64_t now) {
   if (now < job->run.killed_us + GIVE_UP_US) return true;
   job->phase = KILLED;
   job->phase_us = now;
-  leaf_kill(job->leaf, job->pid);
+  job_end_tree(job);
   return false;
 }

@@ -1,0 +1,172 @@
+/** What a hostile or broken program may try: each ends as a value of its own sandbox, beside an unharmed sibling. */
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { systemRuntime } from "../../src/runtime/system.ts";
+import { namespaceProvider } from "../../src/sandbox/provider-namespace.ts";
+import { MIB, OPTIONS, output, REQUEST, text } from "../conformance/sandbox-parts.ts";
+import { beside, NEVER } from "./abuse-parts.ts";
+
+const GRACE = { killGraceMs: 100 };
+
+test("7. a fork bomb meets the process limit, its timeout ends every part of it, and the sandbox answers", () =>
+  beside(async (sandbox) => {
+    const bomb = await sandbox.exec(["bash", "-c", "b() { b | b & }; b; b; sleep 987"], {
+      ...OPTIONS,
+      timeoutMs: 1_000,
+      ...GRACE,
+    });
+    expect(bomb).toMatchObject({ verdict: "timed_out", exitCode: null, oomKilled: false });
+    expect(bomb.processLimitHits).toBeGreaterThan(0);
+    expect((await sandbox.stats()).processes).toBe(0);
+    expect(await output(sandbox, "echo alive")).toBe("alive\n");
+  }));
+
+test("7b. a fork bomb that nobody ends is ended with its sandbox", () =>
+  beside(
+    async (sandbox) => {
+      await sandbox
+        .start(["python3", "-c", "import os\nwhile True:\n  try: os.fork()\n  except OSError: pass"], OPTIONS)
+        .then(({ result }) => result.catch(() => undefined));
+    },
+    { lifetimeMs: 1_500 },
+  ));
+
+test("19. a memory hog is killed by its own limit", () =>
+  beside(async (sandbox) => {
+    const script = "import os\nos.fork()\nos.fork()\nb = []\nwhile True: b.append(bytearray(1 << 20))";
+    const hog = await sandbox.exec(["python3", "-c", script], { ...OPTIONS, descendants: "kill" });
+    expect(hog.oomKilled).toBe(true);
+    expect(await output(sandbox, "echo alive")).toBe("alive\n");
+  }));
+
+test("24. a disk hog and an inode hog meet their own ends", () =>
+  beside(async (sandbox) => {
+    const fill = await sandbox.exec(
+      "for i in 1 2 3 4 5 6 7 8; do head -c 8M /dev/zero > /var/tmp/$i & done; wait",
+      OPTIONS,
+    );
+    expect(text(fill.stderr)).toContain("No space left");
+    await sandbox.exec("rm -f /var/tmp/*", OPTIONS);
+    const files = await sandbox.exec("cd /tmp; (i=0; while : > f$i; do i=$((i+1)); done); rm -f f*", OPTIONS);
+    expect(text(files.stderr)).toMatch(/No space left|cannot create/);
+    expect(await output(sandbox, "echo x > /tmp/x; cat /tmp/x")).toBe("x\n");
+  }));
+
+test("32. a gibibyte of output is counted to the byte and costs this process next to nothing", () =>
+  beside(async (sandbox) => {
+    const before = process.memoryUsage().rss;
+    const result = await sandbox.exec(`head -c ${1024 * MIB} /dev/zero`, { ...OPTIONS, timeoutMs: 50_000 });
+    expect(result).toMatchObject({ verdict: "exited", exitCode: 0, stdoutBytesTruncated: 1023 * MIB });
+    expect(result.stdout.length).toBe(MIB);
+    expect(process.memoryUsage().rss - before).toBeLessThan(200 * MIB);
+  }));
+
+test("2. two hundred detached processes that ignore TERM are all ended by one timeout", () =>
+  beside(
+    async (sandbox) => {
+      const script =
+        "trap '' TERM HUP INT; i=0; while [ $i -lt 200 ]; do setsid sh -c 'trap \"\" TERM HUP INT; setsid sleep 987 & sleep 987' & i=$((i+1)); done; wait";
+      const result = await sandbox.exec(script, { ...OPTIONS, timeoutMs: 1_500, ...GRACE });
+      expect(result.verdict).toBe("timed_out");
+      expect((await sandbox.stats()).processes).toBe(0);
+    },
+    {
+      limits: {
+        cpus: 2,
+        memoryBytes: 256 * MIB,
+        diskBytes: 16 * MIB,
+        filesMax: 1_000,
+        processesMax: 1_000,
+        shmBytes: MIB,
+      },
+    },
+  ));
+
+test("11. killing everything again and again, PID 1 included, harms only the killer's own sandbox", () =>
+  beside(async (sandbox) => {
+    await sandbox.exec("sleep 987 & setsid sleep 987 & true", OPTIONS);
+    for (const user of ["root", "agent"]) {
+      await sandbox.exec("kill -9 1; kill -STOP 1; kill -9 -1; true", { ...OPTIONS, user });
+      await sandbox.exec(
+        ["python3", "-c", "import os\nfor s in range(1, 65):\n  try: os.kill(1, s)\n  except OSError: pass"],
+        { ...OPTIONS, user },
+      );
+    }
+    expect(await output(sandbox, "echo alive")).toBe("alive\n");
+  }));
+
+test("35. forged frames on every descriptor and a forged report change nothing", () =>
+  beside(async (sandbox) => {
+    const forge = [
+      "import os, struct",
+      "frame = struct.pack('<IIHH', 56, 2, 35, 0) + bytes(56)",
+      "for fd in range(256):",
+      "  try: os.write(fd, frame)",
+      "  except OSError: pass",
+      "os._exit(7)",
+    ].join("\n");
+    const [forged, honest] = await Promise.all([
+      sandbox.exec(["python3", "-c", forge], OPTIONS),
+      sandbox.exec("sleep 0.3; echo honest; exit 5", OPTIONS),
+    ]);
+    expect(forged).toMatchObject({ verdict: "exited", exitCode: 7 });
+    expect([honest.exitCode, text(honest.stdout)]).toEqual([5, "honest\n"]);
+  }));
+
+test("30. shared memory, queues, inotify and descriptors have ends, and no core is dumped", () =>
+  beside(async (sandbox) => {
+    const script = [
+      "import os, resource",
+      "print(resource.getrlimit(resource.RLIMIT_CORE), resource.getrlimit(resource.RLIMIT_NOFILE))",
+      "n = 0",
+      "try:",
+      "  while True: os.pipe(); n += 2",
+      "except OSError: print(n < 4096)",
+    ].join("\n");
+    expect(await output(sandbox, ["python3", "-c", script])).toBe("(0, 0) (4096, 4096)\nTrue\n");
+    const crash = await sandbox.exec("cd /tmp; sh -c 'kill -SEGV $$'; ls -A /tmp", OPTIONS);
+    expect(text(crash.stdout)).toBe("");
+  }));
+
+test("27. opening and unlinking without end stays inside the sandbox's memory", () =>
+  beside(async (sandbox) => {
+    const script =
+      "import os\nwhile True:\n  f = os.open('/tmp/x', os.O_CREAT | os.O_RDWR); os.write(f, bytes(65536)); os.unlink('/tmp/x'); os.close(f)";
+    expect((await sandbox.exec(["python3", "-c", script], { ...OPTIONS, timeoutMs: 700 })).verdict).toBe("timed_out");
+    expect((await sandbox.stats()).diskBytes).toBeLessThan(MIB);
+  }));
+
+test("54. no file, process or variable of the host can be found from inside", () =>
+  beside(async (sandbox) => {
+    process.env["SANDLOT_TEST_SECRET"] = "host-secret";
+    const environ = await output(sandbox, "cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'; env");
+    expect(environ).not.toMatch(/SANDLOT_TEST_SECRET|host-secret|node_modules/);
+    delete process.env["SANDLOT_TEST_SECRET"];
+    const passwd = await output(sandbox, "cat /etc/passwd");
+    const hostUsers = readFileSync("/etc/passwd", "utf8")
+      .split("\n")
+      .map((line) => line.split(":")[0] ?? "");
+    const own = ["root", "nobody", "agent", "verifier", "subject", ""];
+    for (const user of hostUsers) if (!own.includes(user)) expect(passwd).not.toContain(`\n${user}:`);
+    const top = (await output(sandbox, "ls -A /")).trim().split("\n");
+    for (const name of readdirSync("/"))
+      if (["boot", "lost+found", "work", "old_root"].includes(name)) expect(top).not.toContain(name);
+    expect(await output(sandbox, "ls -A /proc/1/root /proc/1/cwd 2>/dev/null; ls -A /proc/self/root | wc -l")).toBe(
+      `${top.length}\n`,
+    );
+  }));
+
+test.each([
+  ["processesMax", 100_000_000],
+  ["cpus", 1e9],
+])("63. a sandbox that cannot be made for its %s says which step failed and leaves nothing", (limit, value) =>
+  beside(async () => {
+    const provider = namespaceProvider({ runtime: systemRuntime() });
+    const request = { ...REQUEST, limits: { ...REQUEST.limits, [limit]: value } };
+    await expect(provider.create(request, NEVER)).rejects.toMatchObject({
+      code: "sandbox_unavailable",
+      message: expect.stringContaining("control groups"),
+    });
+    await provider.close();
+  }),
+);

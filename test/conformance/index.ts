@@ -1,0 +1,4 @@
+/** The suites and fakes an outside adapter tests itself with: `sandlot/testing`. Each suite needs vitest. */
+export { fakeProvider, fakeSandboxPool } from "../../src/sandbox/fake-sandbox.ts";
+export { sandboxConformance } from "./sandbox.ts";
+export { storeConformance } from "./store.ts";

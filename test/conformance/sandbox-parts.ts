@@ -1,0 +1,95 @@
+/** What the sandbox cases share: one provider, a fresh sandbox per case, short names for the usual request and options. */
+import { afterAll, beforeAll } from "vitest";
+import type { ExecOptions, ExecResult, Sandbox, SandboxProvider, SandboxRequest } from "../../src/core/sandbox.ts";
+
+export type CreateProvider = () => SandboxProvider | Promise<SandboxProvider>;
+
+export const MIB = 1 << 20;
+
+/** Small limits, so that a case that goes wrong stays cheap. */
+export const REQUEST: SandboxRequest = {
+  attemptId: "conformance",
+  role: "agent",
+  fence: 1,
+  image: "host",
+  isolationMin: "namespace",
+  limits: {
+    cpus: 2,
+    memoryBytes: 64 * MIB,
+    diskBytes: 16 * MIB,
+    filesMax: 2_000,
+    processesMax: 64,
+    shmBytes: 4 * MIB,
+  },
+  network: { mode: "off" },
+  envVars: {},
+  labels: {},
+  lifetimeMs: 120_000,
+};
+
+export const OPTIONS: ExecOptions = { timeoutMs: 20_000, outputBytesMax: MIB };
+
+export interface Boxes {
+  provider(): SandboxProvider;
+  create(request?: Partial<SandboxRequest>): Promise<Sandbox>;
+  /** Runs `use` with a fresh sandbox and destroys it. */
+  with<T>(use: (sandbox: Sandbox) => Promise<T>, request?: Partial<SandboxRequest>): Promise<T>;
+}
+
+/** Opens one provider for the suite that calls it, and closes it after. */
+export function boxes(createProvider: CreateProvider): Boxes {
+  let provider: SandboxProvider | null = null;
+  const open = (): SandboxProvider => {
+    if (provider === null) throw new Error("The provider is open only while the suite runs.");
+    return provider;
+  };
+  const create = (request: Partial<SandboxRequest> = {}): Promise<Sandbox> =>
+    open().create({ ...REQUEST, ...request }, new AbortController().signal);
+  beforeAll(async () => {
+    provider = await createProvider();
+  });
+  afterAll(async () => {
+    await provider?.close();
+  });
+  return {
+    provider: open,
+    create,
+    with: async (use, request) => {
+      const sandbox = await create(request);
+      try {
+        return await use(sandbox);
+      } finally {
+        await sandbox.destroy();
+      }
+    },
+  };
+}
+
+export function text(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("utf8");
+}
+
+/** Runs a command that must exit with 0, and gives its standard output. */
+export async function output(
+  sandbox: Sandbox,
+  command: string | readonly string[],
+  options: Partial<ExecOptions> = {},
+): Promise<string> {
+  const result = await sandbox.exec(command, { ...OPTIONS, ...options });
+  if (result.exitCode !== 0) throw new Error(`${JSON.stringify(command)} ended as ${describe(result)}`);
+  return text(result.stdout);
+}
+
+export function describe(result: ExecResult): string {
+  return `${result.verdict} ${result.exitCode ?? result.signal ?? result.startError}: ${text(result.stderr).slice(0, 500)}`;
+}
+
+/** Command lines of the processes a command of the sandbox can see, itself left out. */
+export async function processLines(sandbox: Sandbox): Promise<string[]> {
+  const script =
+    "for p in /proc/[0-9]*; do [ $p = /proc/$$ ] || tr '\\0' ' ' <$p/cmdline 2>/dev/null && echo; done; true";
+  return (await output(sandbox, script))
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+}
