@@ -218,7 +218,7 @@ test("a sandbox that cannot be made is an infrastructure failure, not a bad answ
 test("a set-up that fails is the task's failure and says what it printed", async () => {
   const { document } = await run(greetTask({ setup: "exit 3" }), steps(shell("print 1")));
   expect(document.outcome).toMatchObject({ kind: "failed", failure: "task_invalid" });
-  expect(document.outcome).toHaveProperty("message", expect.stringContaining("set-up says no"));
+  expect(document.outcome).toHaveProperty("message", expect.stringContaining("no good"));
 });
 
 test("a verifier fault is graded again from the frozen state, and the agent does not run again", async () => {
@@ -334,7 +334,7 @@ test("a bug in a policy is our failure and does not throw out of the runner", as
 test("each observation ends with how the call ended and what is left", async () => {
   const { document, bodies } = await run(greetTask(), steps(shell("exit 1"), submit()));
   const seen = Buffer.from(bodies.get(document.turns[0]?.toolCalls[0]?.observation.contentBlob ?? "") ?? []).toString();
-  expect(seen).toMatch(/^exit 1 · \d+\.\d s · left: 19 turns, 10,000 tokens, \d+ s$/);
+  expect(seen).toMatch(/^no good\nexit 1 · \d+\.\d s · left: 19 turns, 10,000 tokens, \d+ s$/);
 });
 
 test("the node chain, bodies and timing of a record hold together", async () => {

@@ -73,12 +73,14 @@ test("view and edit work on the agent's files, with the agent's rights", async (
       scriptCall(2, "view", { path: "out" }),
       scriptCall(3, "edit", { path: "/etc/passwd", old: "", new: "" }),
       scriptCall(4, "edit", { path: "/etc/forged", old: "", new: "x" }),
+      scriptCall(5, "view", { path: "." }),
     ]),
     submit,
   ]);
   expect(seen[2]).toBe("     1\thello");
   expect(seen[3]).toMatch(/exists already/);
   expect(seen[4]).toMatch(/could not be written/);
+  expect(seen[5]).toBe("out (5 bytes)");
   expect(document.outcome).toMatchObject({ reward: 1 });
 });
 
