@@ -81,8 +81,11 @@ function costPairs(summary: TrainSummary, width: number): [string, string][] {
   return [
     ["episodes run", countText(summary.episodes)],
     ["sandboxes created", countText(summary.sandboxesCreated)],
-    ["verdicts reused", `${countText(summary.verdictsReused)} (${percentText(reused)} of episodes)`],
-    ["outcomes", outcomesText(summary.outcomes, "graded", width)],
+    [
+      "verdicts reused",
+      `${countText(summary.verdictsReused)}${reused === null ? "" : ` (${percentText(reused)} of episodes)`}`,
+    ],
+    ["outcomes", outcomesText(summary.outcomes, "graded", width) || "none"],
     ["failures by class", outcomesText(summary.outcomes, "failed", width) || "none"],
     ["time by phase", secondsText(summary.secondsByPhase, width)],
     ["episode time", secondsText(summary.secondsByEpisodePhase, width)],
@@ -119,7 +122,9 @@ function nextCommands({ runId, state, episodes }: TrainSummary): [string, string
     return [
       [`${sandlot} run resume ${runId}`, "go on where it stopped"],
       [`${sandlot} run show ${runId}`, "what it has done so far"],
-      [`${sandlot} episode show ${runId} 1`, "replay its first episode"],
+      episodes === 0
+        ? [`${sandlot} run list`, "all runs of this data folder"]
+        : [`${sandlot} episode show ${runId} 1`, "replay its first episode"],
     ];
   }
   return [
