@@ -132,6 +132,27 @@ test("a flood of output is cut with an exact count, and the whole is in a file",
   expect(seen[1]?.trim()).toBe("300000");
 });
 
+test("a gigabyte of output costs the policy its turn and nobody else anything, and is counted to the byte", async () => {
+  const { document } = await run([shell("head -c 1G /dev/zero"), shell("echo -n hello > /work/out"), submit]);
+  expect(document.turns[0]?.toolCalls[0]?.observation.bytes).toBe(2 ** 30);
+  expect(document.outcome).toMatchObject({ kind: "graded", reward: 1 });
+});
+
+test("commands that fork without end or ignore TERM are stopped at their time, and the episode goes on", async () => {
+  const limits = { ...greetTask().limits, commandMs: 500 };
+  const { document } = await run(
+    [
+      shell("bomb() { bomb | bomb & }; bomb; wait"),
+      shell("trap '' TERM; while true; do :; done"),
+      shell("echo -n hello > /work/out"),
+      submit,
+    ],
+    { limits },
+  );
+  expect(document.turns[1]?.toolCalls[0]).toMatchObject({ timedOut: true });
+  expect(document.outcome).toMatchObject({ kind: "graded", reward: 1 });
+});
+
 test("a link in the place of an artifact is not followed out", async () => {
   const { document } = await run([shell("echo -n hello > /tmp/real; ln -s /tmp/real /work/out"), submit]);
   expect(document.artifacts).toEqual([]);
