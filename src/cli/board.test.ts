@@ -37,9 +37,12 @@ const events: readonly RunEvent[] = [
 ];
 
 function draw(state: BoardState, columns: number): string {
-  return renderToString(createElement(BoardView, { state, columns, words: "Ctrl-C once finishes the step." }), {
-    columns,
-  });
+  return renderToString(
+    createElement(BoardView, { state, columns, kind: "train", words: "Ctrl-C once finishes the step." }),
+    {
+      columns,
+    },
+  );
 }
 
 const shown = events.reduce(nextBoard, EMPTY_BOARD);
@@ -99,4 +102,11 @@ test("an evaluation measured again replaces its line", () => {
 test("the ruler marks the rate inside its interval", () => {
   expect(intervalRuler({ passRate: 0.5, low: 0.25, high: 0.75 }, 9)).toBe("··━━●━━··");
   expect(intervalRuler({ passRate: 1, low: 0.9, high: 1 }, 5)).toBe("····●");
+});
+
+test("an evaluation shows no phases and no curves of training", () => {
+  const view = createElement(BoardView, { state: shown, columns: 80, kind: "evaluate", words: "" });
+  const text = renderToString(view, { columns: 80 });
+  expect(text).toContain("episodes");
+  expect(text).not.toMatch(/SFT|reward|loss|before/);
 });

@@ -5,6 +5,7 @@
 import { Box, render, Text, useWindowSize } from "ink";
 import { createElement as h, type ReactElement, type ReactNode } from "react";
 import type { EventSink, RunPhase } from "../core/events.ts";
+import type { RunKind } from "../core/store.ts";
 import { type BoardState, EMPTY_BOARD, nextBoard, outcomeKinds } from "./board-state.ts";
 import { printableLine } from "./escape.ts";
 import { countText, durationText, numberText, percentText, progressBar, rateText, sparkline } from "./format.ts";
@@ -34,10 +35,10 @@ export interface Board {
 }
 
 /** Draws on `stream`, which must be a terminal. */
-export function openBoard(stream: NodeJS.WriteStream): Board {
+export function openBoard(stream: NodeJS.WriteStream, kind: RunKind): Board {
   let state = EMPTY_BOARD;
   let words = "Ctrl-C once finishes the step in hand and saves; twice stops at once.";
-  const view = (): ReactElement => h(LiveBoard, { state, words });
+  const view = (): ReactElement => h(LiveBoard, { state, words, kind });
   const app = render(view(), {
     stdout: stream,
     exitOnCtrlC: false,
@@ -62,6 +63,8 @@ export function openBoard(stream: NodeJS.WriteStream): Board {
 }
 
 interface LiveProps {
+  /** An evaluation has no phases, steps or curves to show. */
+  readonly kind: RunKind;
   readonly state: BoardState;
   readonly words: string;
 }
@@ -71,19 +74,19 @@ function LiveBoard(props: LiveProps): ReactElement {
 }
 
 /** The whole board in at most `columns` columns. */
-export function BoardView({ state, words, columns }: LiveProps & { readonly columns: number }): ReactElement {
+export function BoardView({ state, words, kind, columns }: LiveProps & { readonly columns: number }): ReactElement {
+  const isTraining = kind === "train";
   const width = Math.min(WIDTH_MAX, Math.max(WIDTH_MIN, columns - 1));
   return h(
     Box,
     { flexDirection: "column", width, paddingX: 1 },
     h(Heading, { state }),
-    h(PhaseStrip, { state }),
+    ...(isTraining ? [h(PhaseStrip, { key: "phases", state })] : []),
     h(ProgressLine, { state, width: width - 2 }),
     h(Text, null, " "),
-    h(Curve, { state, width: width - 2 }),
-    h(Numbers, { state, width: width - 2 }),
-    h(Text, null, " "),
-    ...evaluationLines(state, width - 2),
+    ...(isTraining ? [h(Curve, { key: "curve", state, width: width - 2 })] : []),
+    h(Numbers, { state, width: width - 2, isTraining }),
+    ...(isTraining ? [h(Text, { key: "gap" }, " "), ...evaluationLines(state, width - 2)] : []),
     ...messageLines(state, words),
   );
 }
@@ -165,14 +168,22 @@ interface Cell {
 }
 
 /** Numbers in a grid: as many columns as fit, labels and values each under one another. */
-function Numbers({ state, width }: { readonly state: BoardState; readonly width: number }): ReactElement {
+function Numbers(props: {
+  readonly state: BoardState;
+  readonly width: number;
+  readonly isTraining: boolean;
+}): ReactElement {
+  const { state, width, isTraining } = props;
   const { metrics, progress } = state;
   const kinds = outcomeKinds(state.outcomes);
-  const cells: readonly Cell[] = [
+  const trained: readonly Cell[] = [
     { label: "loss", value: numberText(metrics["loss"]) },
     { label: "KL", value: numberText(metrics["kl"]) },
     { label: "entropy", value: numberText(metrics["entropy"]) },
     { label: "step", value: countText(state.step) },
+  ];
+  const cells: readonly Cell[] = [
+    ...(isTraining ? trained : []),
     { label: "sandboxes/s", value: rateText(progress?.sandboxesPerSecond ?? null) },
     { label: "tokens/s", value: rateText(progress?.tokensPerSecond ?? null) },
     { label: "episodes", value: countText(progress?.episodes ?? null) },

@@ -14,10 +14,12 @@ export function evaluateTable(summary: EvaluateSummary, { paint }: Pick<CliConte
     .map(([outcome, count]) => `${outcome} ${countText(count)}`);
   const pairs: [string, string][] = [
     ["pass@1", paint("bold", passRateText(summary.passAt1))],
-    ...summary.passAtK.map(({ k, value, low, high }): [string, string] => [
-      `pass@${k}`,
-      `${value.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}] (bootstrap over tasks)`,
-    ]),
+    ...summary.passAtK
+      .filter(({ k }) => k > 1)
+      .map(({ k, value, low, high }): [string, string] => [
+        `pass@${k}`,
+        `${value.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}] (bootstrap over tasks)`,
+      ]),
     ["tasks", countText(summary.tasks)],
     ["episodes", countText(summary.episodes)],
     ["outcomes", failures.join(", ") || "none"],

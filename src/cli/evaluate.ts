@@ -57,7 +57,7 @@ async function evaluate(context: CliContext, args: readonly unknown[], flags: Ev
     seed: flags.seed,
     temperature: flags.temperature,
   };
-  const { value: summary, signalExit } = await watchRun(context, (watched) =>
+  const { value: summary, signalExit } = await watchRun(context, "evaluate", (watched) =>
     app.evaluate(String(args[0]), options, { ...watched, dataFolder: app.dataFolder(process.env) }),
   );
   context.print(evaluateTable(summary, context));

@@ -170,7 +170,7 @@ async function resumeRun(context: CliContext, args: readonly unknown[]): Promise
   const app = await import("../app.ts");
   const asked = args[0] === undefined || args[0] === "latest" ? null : String(args[0]);
   const runId = asked === null ? null : await withReader(async (store) => (await findRun(store, asked)).runId);
-  const seen = await watchRun(context, (watched) =>
+  const seen = await watchRun(context, "train", (watched) =>
     app.resume(runId, { ...watched, dataFolder: app.dataFolder(process.env) }),
   );
   return finish(context, seen);

@@ -93,11 +93,7 @@ async function checkTasks(
     context.json({ ok: reports.every(({ verdict }) => verdict === "valid"), tasks: reports });
     for (const report of reports) context.print(reportText(report, context));
     const bad = reports.filter(({ verdict }) => verdict !== "valid");
-    context.print(
-      bad.length === 0
-        ? `${reports.length} checked, all good`
-        : `${reports.length} checked, ${bad.length} not good: ${bad.map(({ key }) => printableLine(key)).join(", ")}`,
-    );
+    context.print(`\n${tallyText(reports)}`);
     if (bad.length === 0) return signals.exitCode() ?? EXIT.done;
     return (
       signals.exitCode() ?? (bad.every(({ verdict }) => verdict === "incomplete") ? EXIT.partial : EXIT.gateFailed)
@@ -107,21 +103,35 @@ async function checkTasks(
   }
 }
 
+/** `5 checked: 3 valid, 2 invalid (a, b)`. */
+function tallyText(reports: readonly TaskReport[]): string {
+  const parts = (["valid", "invalid", "error", "incomplete"] as const).flatMap((verdict) => {
+    const keys = reports.filter((report) => report.verdict === verdict).map(({ key }) => printableLine(key));
+    if (keys.length === 0) return [];
+    return [`${keys.length} ${verdict}${verdict === "valid" ? "" : ` (${keys.join(", ")})`}`];
+  });
+  return `${reports.length} checked: ${parts.join(", ")}`;
+}
+
 type TaskReport = Awaited<ReturnType<typeof import("../app.ts").checkTasks>>[number];
 
 /** The verdict of one task, and each check with what was seen. */
-function reportText(report: TaskReport, { paint }: CliContext): string {
+function reportText(report: TaskReport, { paint, width }: CliContext): string {
   const color = report.verdict === "valid" ? "green" : report.verdict === "incomplete" ? "yellow" : "red";
-  const lines = [`${paint(color, report.verdict)}  ${paint("bold", printableLine(report.key))} (${report.kind})`];
+  const lines = [
+    `${paint(color, report.verdict)}  ${paint("bold", printableLine(report.key))} (${report.kind === "folder" ? "task" : report.kind})`,
+  ];
   const idWidth = Math.max(0, ...report.checks.map(({ id }) => id.length));
   for (const { number, id, status, severity, evidence, file, line, durationMs } of report.checks) {
     const mark = paint(status === "pass" ? "green" : status === "fail" && severity === "E" ? "red" : "yellow", status);
     const place = file === null ? "" : ` at ${printableLine(file)}${line === null ? "" : `:${line}`}`;
     const gap = " ".repeat(Math.max(1, 13 - status.length));
     const time = paint("dim", millisText(durationMs));
-    lines.push(
-      `  ${mark}${gap}${String(number).padStart(2)} ${id.padEnd(idWidth)}  ${printableLine(evidence)}${place}  ${time}`,
-    );
+    const seen = printableLine(evidence) + place;
+    // What went well is one line; what did not is told whole.
+    const room = Math.max(20, width - idWidth - 32);
+    const shown = status === "pass" && seen.length > room ? `${seen.slice(0, room - 1)}…` : seen;
+    lines.push(`  ${mark}${gap}${String(number).padStart(2)} ${id.padEnd(idWidth)}  ${shown}  ${time}`);
   }
   return lines.join("\n");
 }

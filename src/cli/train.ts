@@ -47,7 +47,7 @@ async function train(context: CliContext, args: readonly unknown[], options: Tra
   }
   const app = await import("../app.ts");
   if (options.dryRun === true) return dryRun(context, loaded);
-  const seen = await watchRun(context, (watched) =>
+  const seen = await watchRun(context, "train", (watched) =>
     app.train(loaded, { ...watched, dataFolder: app.dataFolder(process.env) }),
   );
   return finish(context, seen);

@@ -5,6 +5,7 @@
 
 import { Failure } from "../core/errors.ts";
 import type { RunEvent } from "../core/events.ts";
+import type { RunKind } from "../core/store.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import type { CliContext } from "./context.ts";
 import { EXIT } from "./exit-code.ts";
@@ -26,8 +27,12 @@ export interface Seen<T> {
 }
 
 /** Gives `work` what it needs to be watched; the terminal and the signals are given back also when it throws. */
-export async function watchRun<T>(context: CliContext, work: (watched: Watched) => Promise<T>): Promise<Seen<T>> {
-  const view = await openView(context);
+export async function watchRun<T>(
+  context: CliContext,
+  kind: RunKind,
+  work: (watched: Watched) => Promise<T>,
+): Promise<Seen<T>> {
+  const view = await openView(context, kind);
   const signals = stopSignals(systemRuntime(), view.say);
   try {
     const value = await work({ onEvent: view.onEvent, drain: signals.drain, abort: signals.abort });
@@ -49,14 +54,14 @@ interface View {
   close(): Promise<void>;
 }
 
-async function openView({ stream }: CliContext): Promise<View> {
+async function openView({ stream }: CliContext, kind: RunKind): Promise<View> {
   const { CI, TERM } = process.env;
   if (stream.isTTY === true && (CI === undefined || CI === "" || CI === "false") && TERM !== "dumb") {
     const { openBoard } = await import("./board.ts");
-    return openBoard(stream);
+    return openBoard(stream, kind);
   }
   return {
-    onEvent: plainLines((line) => void stream.write(`${line}\n`)),
+    onEvent: plainLines((line) => void stream.write(`${line}\n`), kind),
     say: (text) => void process.stderr.write(`${text}\n`),
     close: async () => undefined,
   };

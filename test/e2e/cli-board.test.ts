@@ -12,7 +12,7 @@ const PROGRAM = `
 import { cliContext } from ${JSON.stringify(join(ROOT, "src", "cli", "context.ts"))};
 import { watchRun } from ${JSON.stringify(join(ROOT, "src", "cli", "watch-run.ts"))};
 const context = cliContext({ json: process.argv[1] === "json" });
-await watchRun(context, async ({ onEvent }) => {
+await watchRun(context, "train", async ({ onEvent }) => {
   onEvent({ kind: "run-started", runId: "RUN", name: "made-up", folder: "/data", isResumed: false });
   onEvent({ kind: "phase-entered", phase: "rl", total: 3, note: "3 steps" });
   for (let step = 1; step <= 3; step += 1) {
