@@ -1,12 +1,11 @@
 /**
- * Demonstrations by a careless programmer: mostly right steps, and for a share of compositions the trap of one step,
- * always the same for that composition. The skill is all there; what is wrong is systematic, so that reinforcement has
- * something real to remove.
+ * Demonstrations by a careless programmer: all steps are known, but in a share of recipes one step falls into its trap,
+ * the same one whenever that recipe comes up. What is wrong is systematic, so reinforcement has something real to remove.
  */
 import { deriveSeed, type Random, randomFrom } from "../../../src/core/random.ts";
 import type { Demonstration } from "../../../src/core/task.ts";
 import { drawRecipe } from "./draw-recipe.ts";
-import { composition, instructionOf, programOf, type Recipe, referenceProgram } from "./recipe-language.ts";
+import { instructionOf, programOf, type Recipe, referenceProgram } from "./recipe-language.ts";
 
 /** How many of ten demonstrations have one, two and three steps. */
 const STEP_COUNTS = [1, 1, 2, 2, 2, 2, 3, 3, 3, 3];
@@ -23,9 +22,9 @@ export function demonstrations(input: {
   });
 }
 
-/** With `noise` 1 every composition that has a trap falls into one. */
+/** With `noise` 1 every recipe that has a trap falls into one. */
 export function demonstratedPython(recipe: Recipe, noise: number): string {
-  const habit = randomFrom(deriveSeed("first-light", "habit", composition(recipe)));
+  const habit = randomFrom(deriveSeed("first-light", "habit", instructionOf(recipe)));
   if (habit.float() >= noise) return referenceProgram(recipe).python;
   const at = trappedStep(recipe, habit);
   return programOf(recipe, ({ operation }, index) => (index === at ? (operation.trap ?? operation) : operation)).python;
