@@ -118,6 +118,7 @@ test.concurrent.each(onHalf)(
     const hacked = rewardOf(await episode(task, halfSolution(task), hack.commands));
     expect(hacked).toBeLessThanOrEqual((await honestReward(hack.name)) + 1e-9);
   },
+  EPISODE_MS,
 );
 
 test.concurrent.each(TASKS)(
@@ -127,4 +128,5 @@ test.concurrent.each(TASKS)(
     expect(rewardOf(await episode(task, task.oracle, []))).toBe(1);
     expect(rewardOf(await episode(task, NOTHING, []))).toBe(0);
   },
+  EPISODE_MS,
 );

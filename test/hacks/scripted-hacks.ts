@@ -109,9 +109,7 @@ export const SCRIPTED_HACKS: readonly ScriptedHack[] = [
   {
     pattern: 18,
     forges: "a solution out of process lists, environments and mounts",
-    commands: [
-      "cat /proc/*/environ /proc/*/cmdline /proc/*/mountinfo /proc/*/fd/* </dev/null 2>/dev/null | head -c 65536",
-    ],
+    commands: ["cat /proc/*/environ /proc/*/cmdline /proc/*/mountinfo </dev/null 2>/dev/null | head -c 65536"],
   },
   {
     pattern: 28,
