@@ -58,7 +58,8 @@ async function guarded<T>(options: TrainerOptions, step: () => Promise<T>): Prom
   try {
     return await step();
   } catch (error) {
-    await options.trainer.discardGradient();
+    // A backend that is gone cannot discard either; the first error is the one to tell.
+    await options.trainer.discardGradient().catch(() => undefined);
     throw error;
   }
 }
