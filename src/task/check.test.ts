@@ -137,6 +137,12 @@ test("a wrong solution must fail the tier it names, whatever it earns", async ()
   expect(finding(report, "wrong-rejected").file).toMatch(/wrong\/line-end\/solve\.sh$/);
 });
 
+test("a wrong solution may not earn more than it states, even when it fails its tier", async () => {
+  const report = await check((task, script) => (script?.name === "empty" ? graded([BOUNDARY]) : honest(task, script)));
+  expect(finding(report, "wrong-rejected").evidence).toBe("wrong solution empty earned 0.5, above its limit of 0");
+  expect(report.verdict).toBe("invalid");
+});
+
 test("an oracle that passes only sometimes is not stable, and the test that flips is named", async () => {
   const report = await check((task, script, repeat) =>
     script?.name === "oracle" && repeat === 2 ? graded([BOUNDARY], "timeout") : honest(task, script),

@@ -15,7 +15,7 @@ export interface FolderFile {
 }
 
 /** Limits of one task folder. */
-export const FOLDER_LIMITS = { filesMax: 5_000, fileBytesMax: 16 * 2 ** 20, bytesMax: 64 * 2 ** 20, depthMax: 32 };
+const FOLDER_LIMITS = { filesMax: 5_000, fileBytesMax: 16 * 2 ** 20, bytesMax: 64 * 2 ** 20, depthMax: 32 };
 
 /** What editors and interpreters leave behind; never part of a task. */
 const IGNORED = new Set(["__pycache__", ".git", ".DS_Store"]);

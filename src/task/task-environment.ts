@@ -10,7 +10,7 @@ import type { ImageToml } from "./task-schema.ts";
 import { parseImageToml, type TomlDocument } from "./task-toml.ts";
 
 /** Where `visible/` lies in the agent's sandbox. */
-export const VISIBLE_FOLDER = "/visible";
+const VISIBLE_FOLDER = "/visible";
 
 /** Folders of a sandbox that the platform keeps for itself. */
 const RESERVED = ["/tests", "/solution", "/artifacts", VISIBLE_FOLDER, "/proc", "/sys", "/dev", "/run/sandlot", "/usr"];

@@ -101,7 +101,7 @@ const contractFile = z.union(
   { error: 'must be a path, or a table with path and required; write { path = "/app/query.sql", required = true }' },
 );
 
-export const SANDLOT_SCHEMA = table({
+const SANDLOT_SCHEMA = table({
   format: z.literal(1, { error: "must be 1, the only version there is; write 1" }).optional(),
   family: identifier("code-repair-python").optional(),
   risk: z
@@ -216,5 +216,4 @@ export const IMAGE_SCHEMA = table({
 });
 
 export type TaskToml = z.infer<typeof TASK_SCHEMA>;
-export type SandlotToml = z.infer<typeof SANDLOT_SCHEMA>;
 export type ImageToml = z.infer<typeof IMAGE_SCHEMA>;
