@@ -24,8 +24,10 @@ struct chunk {
 
 struct leaf {
   struct leaf *next;
-  char name[16];
-  int procs, kill;
+  unsigned number;
+  bool is_spent;
+  int folder, procs, kill;
+  int tasks; /* v1: where a child joins; v2 children are born inside */
 };
 
 struct job;
@@ -98,7 +100,7 @@ struct leaf *leaf_take(void);
 void leaf_give(struct leaf *leaf);
 bool leaf_is_empty(const struct leaf *leaf);
 size_t leaf_pids(const struct leaf *leaf, pid_t *out, size_t max);
-void leaf_kill(const struct leaf *leaf);
+void leaf_kill(struct leaf *leaf);
 
 /* job-start.c */
 void job_start(uint32_t id, uint8_t *payload, size_t bytes);

@@ -46,7 +46,7 @@ struct box_request {
 /* Descriptors of one sandbox's groups, opened by the zygote as host root, so the agent may use them without a path. */
 #define JOIN_MAX 4
 struct box_groups {
-  int join[JOIN_MAX]; /* cgroup.procs files: writing "0" moves the writer */
+  int join[JOIN_MAX]; /* v1 `tasks` files: writing "0" moves the writer */
   int join_count;
   int leaf_root; /* folder in which the agent makes one group per command; -1 where there is none */
   bool leaf_kills; /* the leaves have cgroup.kill (v2) */
@@ -72,7 +72,8 @@ pid_t box_clone(const struct box_request *request, int channel, const char **ste
 const char *rootfs_enter(const struct box_request *request);
 const char *confine_early(void);
 const char *confine_late(void);
-const char *seccomp_install(void);
+const char *seccomp_install(void); /* for the agent and all that comes of it */
+bool seccomp_refuse_clone3(void);   /* in addition, for each command */
 
 /* agent.c: never returns */
 void agent_main(int channel, const struct box_groups *groups, const struct box_request *request) __attribute__((noreturn));

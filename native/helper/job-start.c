@@ -6,7 +6,8 @@
 #include "agent.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
+#include <linux/sched.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,7 +161,7 @@ __attribute__((noreturn)) static void child(const struct job *job, const struct 
   sigset_t none;
   for (int at = 0; at < groups.join_count; at++)
     if (write(groups.join[at], "0", 1) != 1) fail(error_fd, PROCESS_LIMIT);
-  if (job->leaf != NULL && write(job->leaf->procs, "0", 1) != 1) fail(error_fd, PROCESS_LIMIT);
+  if (job->leaf != NULL && job->leaf->tasks >= 0 && write(job->leaf->tasks, "0", 1) != 1) fail(error_fd, PROCESS_LIMIT);
   setsid();
   static const int ignored[] = {SIGPIPE, SIGINT, SIGHUP}; /* by the agent and the zygote, never by a command */
   for (size_t at = 0; at < sizeof ignored / sizeof *ignored; at++) signal(ignored[at], SIG_DFL);
@@ -180,7 +181,16 @@ __attribute__((noreturn)) static void child(const struct job *job, const struct 
   if (setresgid(job->gid, job->gid, job->gid) != 0 || setresuid(job->uid, job->uid, job->uid) != 0)
     fail(error_fd, NOT_EXECUTABLE);
   if (chdir(request->cwd) != 0) fail(error_fd, BAD_CWD);
+  if (!seccomp_refuse_clone3()) fail(error_fd, PROCESS_LIMIT);
   execute(request, error_fd);
+}
+
+/* A fork; where v2 is there, right into the command's group, so that no process of it is ever outside. */
+static pid_t fork_into(const struct leaf *leaf) {
+  if (leaf == NULL || leaf->tasks >= 0) return fork();
+  struct clone_args arguments = {
+      .flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (uint64_t)leaf->folder};
+  return (pid_t)syscall(SYS_clone3, &arguments, sizeof arguments);
 }
 
 static void abandon(struct job *job, struct end *ends, int count) {
@@ -215,10 +225,11 @@ void job_start(uint32_t id, uint8_t *payload, size_t bytes) {
   job->oom_before = read_counter(groups.oom_events, "oom_kill");
   job->limit_before = read_counter(groups.pids_events, "max");
   job->leaf = leaf_take();
-  bool ok = open_streams(job, &request, ends, &count) && pipe2(errors, O_CLOEXEC) == 0;
+  /* Without its group a command could escape its limits or its end, so it does not start. */
+  bool ok = (job->leaf != NULL || groups.leaf_root < 0) && open_streams(job, &request, ends, &count) && pipe2(errors, O_CLOEXEC) == 0;
   job->error_fd = errors[0];
   if (ok) fcntl(errors[0], F_SETFL, O_NONBLOCK);
-  job->pid = ok ? fork() : -1;
+  job->pid = ok ? fork_into(job->leaf) : -1;
   if (job->pid == 0) child(job, &request, ends, count, errors[1]);
   free(request.argv);
   if (errors[1] >= 0) close(errors[1]);

@@ -1,6 +1,7 @@
 /*
  * One control group per command, so that a command's whole tree can be ended, whatever it forked or detached. Empty
- * ones are used again: making a group costs more than moving into one.
+ * ones are used again, for making a group costs; but not after a kill, because the kernel then also kills what is cloned
+ * into the group later.
  */
 #define _GNU_SOURCE
 #include "agent.h"
@@ -16,26 +17,44 @@
 static struct leaf *unused;    /* given back; may still hold processes of a command that left some behind */
 static unsigned made;
 
+static void remove_leaf(struct leaf *leaf) {
+  char name[16];
+  snprintf(name, sizeof name, "e%u", leaf->number);
+  unlinkat(groups.leaf_root, name, AT_REMOVEDIR);
+  int open[] = {leaf->folder, leaf->procs, leaf->kill, leaf->tasks};
+  for (size_t at = 0; at < sizeof open / sizeof *open; at++)
+    if (open[at] >= 0) close(open[at]);
+  free(leaf);
+}
+
 struct leaf *leaf_take(void) {
   if (groups.leaf_root < 0) return NULL;
-  for (struct leaf **at = &unused; *at != NULL; at = &(*at)->next)
-    if (leaf_is_empty(*at)) {
-      struct leaf *leaf = *at;
-      *at = leaf->next;
-      return leaf;
+  for (struct leaf **at = &unused; *at != NULL;) {
+    struct leaf *leaf = *at;
+    if (!leaf_is_empty(leaf)) {
+      at = &leaf->next;
+      continue;
     }
+    *at = leaf->next;
+    if (!leaf->is_spent) return leaf;
+    remove_leaf(leaf);
+  }
   struct leaf *leaf = calloc(1, sizeof *leaf);
-  char path[48];
+  char name[16];
   if (leaf == NULL) return NULL;
-  snprintf(leaf->name, sizeof leaf->name, "e%u", made++);
-  snprintf(path, sizeof path, "%s/cgroup.procs", leaf->name);
-  if (mkdirat(groups.leaf_root, leaf->name, 0755) != 0 ||
-      (leaf->procs = openat(groups.leaf_root, path, O_RDWR | O_CLOEXEC)) < 0) {
+  leaf->number = made++;
+  snprintf(name, sizeof name, "e%u", leaf->number);
+  leaf->folder = -1;
+  if (mkdirat(groups.leaf_root, name, 0755) == 0)
+    leaf->folder = openat(groups.leaf_root, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  leaf->procs = leaf->folder < 0 ? -1 : openat(leaf->folder, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+  if (leaf->procs < 0) {
+    if (leaf->folder >= 0) close(leaf->folder);
     free(leaf);
     return NULL;
   }
-  snprintf(path, sizeof path, "%s/cgroup.kill", leaf->name);
-  leaf->kill = groups.leaf_kills ? openat(groups.leaf_root, path, O_WRONLY | O_CLOEXEC) : -1;
+  leaf->kill = groups.leaf_kills ? openat(leaf->folder, "cgroup.kill", O_WRONLY | O_CLOEXEC) : -1;
+  leaf->tasks = groups.leaf_kills ? -1 : openat(leaf->folder, "tasks", O_WRONLY | O_CLOEXEC);
   return leaf;
 }
 
@@ -64,8 +83,9 @@ bool leaf_is_empty(const struct leaf *leaf) {
 }
 
 /* Without cgroup.kill (v1, or a kernel before 5.14) the group is swept until it stays empty or 50 rounds are over. */
-void leaf_kill(const struct leaf *leaf) {
+void leaf_kill(struct leaf *leaf) {
   static pid_t pids[8192];
+  leaf->is_spent = true;
   if (leaf->kill >= 0 && write(leaf->kill, "1", 1) == 1) return;
   for (int round = 0; round < 50; round++) {
     size_t count = leaf_pids(leaf, pids, sizeof pids / sizeof *pids);

@@ -35,9 +35,11 @@ struct box {
   bool is_dead;
 };
 
-/* A connection that has not sent its whole create frame yet. */
+/* A connection before its sandbox, which has not sent its whole create frame yet, or after it, until the other side has
+   read the last frame: closing a socket with unread bytes in it would take that frame away. */
 struct waiting {
   int fd; /* -1: free */
+  bool is_over;
   uint32_t have;
   uint8_t bytes[FRAME_HEADER + CREATE_BYTES_MAX];
 };
@@ -100,11 +102,25 @@ static bool parse_request(char *text, size_t bytes, struct box_request *request)
          request->processes_max > 0 && request->cpu_quota_us >= 1000;
 }
 
+static struct waiting *free_slot(void) {
+  for (int at = 0; at < WAITING_MAX; at++)
+    if (waiting[at].fd < 0) return &waiting[at];
+  return NULL;
+}
+
+static void say_gone(int fd, int status) {
+  struct waiting *slot = free_slot();
+  frame_send_now(fd, 0, FRAME_GONE, &status, sizeof status);
+  shutdown(fd, SHUT_WR);
+  if (slot == NULL) close(fd);
+  else *slot = (struct waiting){.fd = fd, .is_over = true};
+}
+
 static void refuse(int fd, const char *step, int error) {
   char text[256];
   int bytes = snprintf(text, sizeof text, "%s: %s", step, strerror(error));
   frame_send_now(fd, 0, FRAME_ERROR, text, (uint32_t)bytes);
-  close(fd);
+  say_gone(fd, 0);
 }
 
 static void create(int fd, char *text, size_t bytes) {
@@ -125,6 +141,13 @@ static void create(int fd, char *text, size_t bytes) {
 
 /* Reads exactly one frame and not a byte more: what follows belongs to the agent. */
 static void read_create(struct waiting *from) {
+  if (from->is_over) {
+    ssize_t got = recv(from->fd, from->bytes, sizeof from->bytes, MSG_DONTWAIT);
+    if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR))) return;
+    close(from->fd);
+    from->fd = -1;
+    return;
+  }
   uint32_t bytes = 0, want = FRAME_HEADER;
   uint16_t type = 0;
   for (;;) {
@@ -151,10 +174,8 @@ static void read_create(struct waiting *from) {
 
 static void accept_all(int listener) {
   for (;;) {
-    struct waiting *free_slot = NULL;
-    for (int at = 0; at < WAITING_MAX && free_slot == NULL; at++)
-      if (waiting[at].fd < 0) free_slot = &waiting[at];
-    if (free_slot == NULL) return;
+    struct waiting *slot = free_slot();
+    if (slot == NULL) return;
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) return;
     struct ucred peer;
@@ -163,9 +184,10 @@ static void accept_all(int listener) {
       close(fd);
       continue;
     }
-    free_slot->fd = fd;
-    free_slot->have = 0;
-    read_create(free_slot);
+    slot->fd = fd;
+    slot->have = 0;
+    slot->is_over = false;
+    read_create(slot);
   }
 }
 
@@ -189,8 +211,7 @@ static bool clear_dead(void) {
       at = &box->next;
       continue;
     }
-    frame_send_now(box->channel, 0, FRAME_GONE, &box->status, sizeof box->status);
-    close(box->channel);
+    say_gone(box->channel, box->status);
     *at = box->next;
     free(box);
   }

@@ -100,6 +100,7 @@ export class AgentClient {
       this.#error = new Failure("sandbox_unavailable", `Sandbox ${this.id} could not be made: ${step}.`);
     } else if (frame.type === FRAME.gone) {
       this.#end(this.#whyGone(frame.payload.readInt32LE(0)));
+      this.#socket.destroy();
     } else {
       this.#calls.get(frame.channel)?.onFrame(frame);
     }

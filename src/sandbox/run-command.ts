@@ -164,6 +164,8 @@ export function startJob(context: CommandContext, frame: ExecFrame, options: Exe
       if (pipe.input !== undefined || pipe.onBytes === undefined)
         feeds.set(pipe.fd, feedInput(pipe.fd, pipe.input ?? new Uint8Array(), send));
   });
+  /* A caller that only ever kills its process must not be ended by the sandbox's loss. */
+  result.catch(() => undefined);
   return {
     kill: (signal) => client.send(channel, FRAME.signal, constants.signals[signal], new Uint8Array()),
     result,

@@ -74,7 +74,8 @@ export function processConformance(boxes: Boxes): void {
       const script =
         "i=0; while [ $i -lt 2000 ]; do (:) & i=$((i+1)); done; wait; for j in 1 2 3; do setsid true & done";
       await sandbox.exec(script, OPTIONS);
-      expect(await output(sandbox, "grep -l '^State:.Z' /proc/[0-9]*/status 2>/dev/null; true")).toBe("");
+      /* One that ended this instant is not a zombie yet to worry about; one that stays would hang this command. */
+      await output(sandbox, "while grep -q '^State:.Z' /proc/[0-9]*/status 2>/dev/null; do sleep 0.05; done");
     }));
 
   test("11. killing everything and PID 1 from inside ends neither the agent nor the sandbox", () =>
