@@ -2,10 +2,11 @@
  * Speed of the embedded engine: square products, training steps and sampling, for (2 layers, width 128) and (4 layers,
  * width 256) at 32 x 256 tokens, and the short sequences of the first-light loop, with one and two threads. Rounds of all
  * rows are interleaved, so that a busy minute falls on all alike; medians and ranges are printed with the load average.
+ * Beside wall time stands the amount per second of processor time, which others on the machine disturb less.
  */
 import { cpus, loadavg } from "node:os";
 import { randomFrom } from "../src/core/random.ts";
-import type { AdamCall } from "../src/policy/embedded/addon.ts";
+import type { AdamCall, EngineAddon, EngineHandle } from "../src/policy/embedded/addon.ts";
 import { type Engine, openEngine } from "../src/policy/embedded/engine.ts";
 import { planBatch } from "../src/policy/embedded/plan.ts";
 import { systemRuntime } from "../src/runtime/system.ts";
@@ -22,6 +23,8 @@ export interface EngineRow {
   readonly median: number;
   readonly low: number;
   readonly high: number;
+  /** Median of the same amount per second of processor time, all threads together. */
+  readonly perCpuSecond: number;
   readonly rounds: number;
 }
 
@@ -38,8 +41,25 @@ export interface EngineBench {
 interface Measure {
   readonly name: string;
   readonly unit: EngineRow["unit"];
-  readonly once: () => Promise<number>;
-  readonly values: number[];
+  readonly once: () => Promise<Speed>;
+  readonly speeds: Speed[];
+}
+
+/** An amount by the clock on the wall and by the processor time of all threads. */
+interface Speed {
+  readonly perSecond: number;
+  readonly perCpuSecond: number;
+}
+
+async function timed(amount: number, work: () => Promise<void>): Promise<Speed> {
+  const started = runtime.monotonic();
+  const before = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(before);
+  return {
+    perSecond: (amount * 1e3) / (runtime.monotonic() - started),
+    perCpuSecond: (amount * 1e6) / (user + system),
+  };
 }
 
 /** Runs every measure once to warm up and then `rounds` times, interleaved, and prints the table. */
@@ -47,8 +67,8 @@ export async function run(rounds = ROUNDS): Promise<EngineBench> {
   const loadBefore = loadavg();
   const engines: Engine[] = [];
   const measures: Measure[] = [];
-  const add = (name: string, unit: EngineRow["unit"], once: () => Promise<number>): void => {
-    measures.push({ name, unit, once, values: [] });
+  const add = (name: string, unit: EngineRow["unit"], once: () => Promise<Speed>): void => {
+    measures.push({ name, unit, once, speeds: [] });
   };
   for (const [layers, width] of [
     [2, 128],
@@ -69,8 +89,8 @@ export async function run(rounds = ROUNDS): Promise<EngineBench> {
   }
   for (let round = 0; round <= rounds; round += 1) {
     for (const measure of round % 2 === 0 ? measures : [...measures].reverse()) {
-      const value = await measure.once();
-      if (round > 0) measure.values.push(value);
+      const speed = await measure.once();
+      if (round > 0) measure.speeds.push(speed);
     }
   }
   const build = engines[0]?.build ?? "";
@@ -93,12 +113,14 @@ async function open(layers: number, width: number, threads: number): Promise<Eng
   return engine;
 }
 
-function product(engine: Engine, size: number): Promise<number> {
-  return engine.use((addon, handle) => addon.bench(handle, { size }));
+/** By processor time in both places: the addon measures its own thread, without making the matrices. */
+async function product(engine: Engine, size: number): Promise<Speed> {
+  const perCpuSecond = await engine.use((addon, handle) => addon.bench(handle, { size }));
+  return { perSecond: perCpuSecond, perCpuSecond };
 }
 
 /** Tokens per second of one whole step: forward, backward, norm, Adam, repacking of the weights. */
-async function train(engine: Engine, count: number, length: number): Promise<number> {
+async function train(engine: Engine, count: number, length: number): Promise<Speed> {
   const random = randomFrom(7n);
   const sequences = Array.from({ length: count }, () => ({
     tokens: Int32Array.from({ length }, () => random.integer(0, VOCAB - 1)),
@@ -108,50 +130,52 @@ async function train(engine: Engine, count: number, length: number): Promise<num
   const coefficients = Float32Array.from(plan.mask, (value) => value / plan.mask.length);
   const outputs = { logprobs: new Float32Array(count * length), entropy: new Float32Array(count * length) };
   const temperatures = new Float32Array(count).fill(1);
-  const started = runtime.monotonic();
-  await engine.use((addon, handle) =>
-    addon.train(handle, { ...plan, ...outputs, coefficients, temperatures, weights: -1 }),
-  );
-  await engine.use((addon, handle) => addon.optimize(handle, ADAM));
-  return (count * length * 1_000) / (runtime.monotonic() - started);
+  const call = { ...plan, ...outputs, coefficients, temperatures, weights: -1 };
+  return timed(count * length, async () => {
+    await engine.use((addon, handle) => addon.train(handle, call));
+    await engine.use((addon, handle) => addon.optimize(handle, ADAM));
+  });
 }
 
 /** Sampled tokens per second, draws and prompts included; groups of eight share a prompt. */
-async function sample(engine: Engine, count: number, promptTokens: number, tokensMax: number): Promise<number> {
+async function sample(engine: Engine, count: number, promptTokens: number, tokensMax: number): Promise<Speed> {
   const random = randomFrom(9n);
   const stopIds = new Int32Array(0);
   let next = 0;
   let done = 0;
   let promptIds = new Int32Array(promptTokens);
-  const started = runtime.monotonic();
-  while (done < count) {
-    done += await engine.use(async (addon, handle) => {
-      for (; next < count; next += 1) {
-        if (next % 8 === 0) promptIds = promptIds.map(() => random.integer(0, VOCAB - 1));
-        const request = { id: next, snapshot: 0, promptIds, stopIds, tokensMax, temperature: 1, seed: BigInt(next) };
-        if (!addon.submit(handle, request)) break;
-      }
-      await addon.sample(handle, { steps: 8 });
-      return addon.collect(handle).length;
-    });
-  }
-  return (count * tokensMax * 1_000) / (runtime.monotonic() - started);
+  const turn = (addon: EngineAddon, handle: EngineHandle): Promise<number> => {
+    for (; next < count; next += 1) {
+      if (next % 8 === 0) promptIds = promptIds.map(() => random.integer(0, VOCAB - 1));
+      const request = { id: next, snapshot: 0, promptIds, stopIds, tokensMax, temperature: 1, seed: BigInt(next) };
+      if (!addon.submit(handle, request)) break;
+    }
+    return addon.sample(handle, { steps: 8 }).then(() => addon.collect(handle).length);
+  };
+  return timed(count * tokensMax, async () => {
+    while (done < count) done += await engine.use(turn);
+  });
 }
 
-function toRow({ name, unit, values }: Measure): EngineRow {
-  const sorted = [...values].sort((a, b) => a - b);
-  const median = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-  return { name, unit, median, low: sorted[0] ?? Number.NaN, high: sorted.at(-1) ?? Number.NaN, rounds: values.length };
+function toRow({ name, unit, speeds }: Measure): EngineRow {
+  const sorted = speeds.map(({ perSecond }) => perSecond).sort((a, b) => a - b);
+  const perCpuSecond = median(speeds.map((speed) => speed.perCpuSecond));
+  const range = { low: sorted[0] ?? Number.NaN, high: sorted.at(-1) ?? Number.NaN };
+  return { name, unit, median: median(sorted), ...range, perCpuSecond, rounds: sorted.length };
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 function print({ cpu, node, loadBefore, loadAfter, rows }: EngineBench): void {
   const figure = (value: number): string => Math.round(value).toLocaleString("en-US");
   const load = (values: readonly number[]): string => (values[0] ?? 0).toFixed(2);
   console.log(`engine on ${cpu}, Node ${node}; load average ${load(loadBefore)} before, ${load(loadAfter)} after`);
-  for (const { name, unit, median, low, high, rounds } of rows) {
-    console.log(
-      `  ${name.padEnd(36)} ${figure(median).padStart(9)} ${unit}  (${figure(low)} to ${figure(high)}, ${rounds} rounds)`,
-    );
+  for (const row of rows) {
+    const range = `${figure(row.low)} to ${figure(row.high)}, ${row.rounds} rounds`;
+    const cpu = `${figure(row.perCpuSecond)} per CPU second`;
+    console.log(`  ${row.name.padEnd(34)} ${figure(row.median).padStart(8)} ${row.unit} (${range}); ${cpu}`);
   }
 }
 

@@ -178,7 +178,8 @@ void engine_close(Engine *engine);
 void engine_initialize(Engine *engine, uint64_t seed);
 /* Call after any change of the live weights. */
 void engine_refresh(Engine *engine);
-void engine_snapshot(Engine *engine, int index);
+/* Copies the live weights; returns 0 when one of them is not finite. */
+int engine_snapshot(Engine *engine, int index);
 
 int padded(int width);
 size_t attention_room(int n);

@@ -51,15 +51,29 @@ void pack_panels(float *target, const float *source, int inner, int columns, ptr
         target[c] = start + c < columns ? source[i * inner_stride + (start + c) * column_stride] : 0.0f;
 }
 
-/* Hands out pieces of one block, each on a cache line; with no block it only counts. */
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#define FORBID(start, bytes) ASAN_POISON_MEMORY_REGION(start, bytes)
+#define ALLOW(start, bytes) ASAN_UNPOISON_MEMORY_REGION(start, bytes)
+#else
+#define FORBID(start, bytes) (void)(start), (void)(bytes)
+#define ALLOW(start, bytes) (void)(start), (void)(bytes)
+#endif
+
+/*
+ * Hands out pieces of one block, each on a cache line; with no block it only counts. Between two pieces lie 64 bytes
+ * or more that belong to neither: a build with the address sanitizer stops at the first touch of one.
+ */
 typedef struct {
   char *base;
   size_t used;
 } Arena;
 
 static void *take(Arena *arena, size_t count, size_t size) {
-  void *piece = arena->base == NULL ? NULL : arena->base + arena->used;
-  arena->used += (count * size + 127) / 64 * 64;
+  const size_t bytes = (count * size + 127) / 64 * 64;
+  char *piece = arena->base == NULL ? NULL : arena->base + arena->used;
+  arena->used += bytes;
+  if (piece != NULL) FORBID(piece + count * size, bytes - count * size);
   return piece;
 }
 
@@ -165,6 +179,12 @@ size_t engine_bytes(const Config *config) {
   Arena arena = {NULL, 0};
   lay_out(&arena, config, &engine);
   return arena.used + sizeof(Engine);
+}
+
+void engine_release(Engine *engine) {
+  ALLOW(engine->memory, engine->bytes);
+  free(engine->memory);
+  free(engine);
 }
 
 Engine *engine_place(const Config *config) {

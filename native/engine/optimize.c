@@ -51,8 +51,9 @@ static void adam_share(void *context, int index) {
   Engine *engine = update->engine;
   const Shape *shape = &engine->shape;
   const size_t d = (size_t)shape->width, total = parameter_count(shape);
-  const size_t from = total * (size_t)index / (size_t)engine->team.count;
-  const size_t to = total * (size_t)(index + 1) / (size_t)engine->team.count;
+  /* Every tensor is a multiple of 32 long, and so is every share: no element's arithmetic depends on who does it. */
+  const size_t from = total / HEAD * (size_t)index / (size_t)engine->team.count * HEAD;
+  const size_t to = total / HEAD * (size_t)(index + 1) / (size_t)engine->team.count * HEAD;
   size_t at = from;
   /* Gains come in order: two in each layer, then the final one. */
   for (int gain = 0; gain <= 2 * shape->layers && at < to; gain++) {

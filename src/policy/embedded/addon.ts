@@ -98,10 +98,11 @@ export interface EngineAddon {
   /** The gradient's norm before clipping; when it is not finite the weights are as before. */
   optimize(engine: EngineHandle, options: AdamCall): Promise<number>;
   discard(engine: EngineHandle, options: object): Promise<number>;
+  /** Copies the live weights; 0 when one of them is not finite. */
   snapshot(engine: EngineHandle, options: { readonly index: number }): Promise<number>;
   sample(engine: EngineHandle, options: { readonly steps: number }): Promise<number>;
   refresh(engine: EngineHandle, options: object): Promise<number>;
-  /** GFLOP/s of one square product. */
+  /** GFLOP per second of processor time, of one square product on one thread. */
   bench(engine: EngineHandle, options: { readonly size: number }): Promise<number>;
 }
 

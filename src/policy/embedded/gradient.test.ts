@@ -19,9 +19,12 @@ async function open(forceGeneric = false, threads = 1): Promise<Engine> {
   const engine = await openEngine({ ...options, forceGeneric });
   opened.push(engine);
   await engine.use((addon, handle) => addon.initialize(handle, { seed: 3n }));
-  // Larger output weights and uneven gains, so that no part of the gradient is small.
+  // Larger embeddings and output weights, uneven gains, and no matrix at its initial 0, so that no part of the gradient is small.
   const weights = await readWeights(engine);
+  const random = randomFrom(17n);
   for (const { name, data } of tensorsOf(SHAPE, VOCAB, weights)) {
+    if (/out|down/.test(name)) data.set(data.map(() => (random.float() - 0.5) / 5));
+    if (name === "embed.weight") data.set(data.map((value) => value * 8));
     if (name === "head.weight") data.set(data.map((value) => value * 15));
     if (name.includes("norm")) data.set(data.map((_value, index) => 0.6 + ((index * 7) % 9) / 10));
   }

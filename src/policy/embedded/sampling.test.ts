@@ -8,6 +8,7 @@ import { type EmbeddedOptions, embeddedBackend } from "./backend.ts";
 
 const tokenizer = charsTokenizer({ characters: "abcdefghijklmnopqrstuvwxyz 0123456789()+-*/" });
 const end = tokenizer.special["<end>"];
+const ADAM = { learningRate: 0.01, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0, gradientClip: 1 };
 const never = new AbortController().signal;
 const opened: PolicyBackend[] = [];
 
@@ -26,7 +27,22 @@ async function open(options: Partial<EmbeddedOptions> = {}): Promise<PolicyBacke
   };
   const backend = await embeddedBackend({ ...fixed, slotsPerThread: 8, ...options } as EmbeddedOptions);
   opened.push(backend);
+  await roughen(backend);
   return backend;
+}
+
+/** A few coarse steps on one sequence: every matrix then matters, and equally for any number of threads. */
+async function roughen(backend: PolicyBackend): Promise<void> {
+  const random = randomFrom(23n);
+  for (let step = 0; step < 4; step += 1) {
+    const tokens = Int32Array.from({ length: 90 }, () => random.integer(0, tokenizer.size - 1));
+    const mask = new Uint8Array(90).fill(1).fill(0, 0, 1);
+    await trainerOf(backend).forwardBackward(
+      [{ tokens, mask, logprobs: new Float32Array(90), temperature: 1 }],
+      [Float32Array.from(mask, (value) => value * (random.float() - 0.3))],
+    );
+    await trainerOf(backend).optimStep({ ...ADAM, learningRate: 0.02 });
+  }
 }
 
 /** Prompts of many lengths, some of them equal, some beginning like others; the temperature is not 1. */
@@ -217,14 +233,7 @@ test("old and new snapshots can be sampled from together", async () => {
     sequences,
     sequences.map(({ mask }) => Float32Array.from(mask)),
   );
-  await trainer.optimStep({
-    learningRate: 0.01,
-    beta1: 0.9,
-    beta2: 0.95,
-    epsilon: 1e-8,
-    weightDecay: 0,
-    gradientClip: 1,
-  });
+  await trainer.optimStep(ADAM);
   const after = await trainer.snapshot(1);
   expect(after.sha256).not.toBe(before.sha256);
   const [old, fresh] = await Promise.all([

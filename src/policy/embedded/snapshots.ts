@@ -78,7 +78,6 @@ export function snapshotShelf(engine: Engine, tokenizerSha256: string): Snapshot
       engine.use(async (addon, handle) => {
         const flat = new Float32Array(engine.parameters);
         addon.copy(handle, 0, flat, false);
-        if (!flat.every(Number.isFinite)) throw notFinite();
         const sha256 = weightsSha256(flat);
         const used = usedHashes.get(version);
         if (used !== undefined && used !== sha256) {
@@ -94,7 +93,7 @@ export function snapshotShelf(engine: Engine, tokenizerSha256: string): Snapshot
           return known.snapshot;
         }
         const index = freePlace();
-        await addon.snapshot(handle, { index });
+        if ((await addon.snapshot(handle, { index })) === 0) throw notFinite();
         const snapshot: PolicySnapshot = { id, version, sha256, tokenizerSha256 };
         held.set(id, { snapshot, index, lastUse: ++clock, users: 0, isReference: false });
         return snapshot;

@@ -1,0 +1,30 @@
+/** The engine's memory: every piece of its one block is kept to, under the compiler's sanitizers. */
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { findCompiler } from "../../build.ts";
+
+const ENGINE = join(import.meta.dirname, "..");
+const SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+
+test("training and sampling touch nothing outside their own arrays", (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "sandlot-bounds-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const compiler = findCompiler(["clang"]);
+  const empty = join(folder, "empty.c");
+  writeFileSync(empty, "int main(void) { return 0; }\n");
+  const hasSanitizers = spawnSync(compiler, [...SANITIZERS, empty, "-o", join(folder, "empty")]).status === 0;
+  context.skip(!hasSanitizers, "this compiler has no address sanitizer");
+
+  const program = join(folder, "bounds");
+  const sources = readdirSync(ENGINE).filter((name) => name.endsWith(".c") && !name.startsWith("addon"));
+  const flags = ["-O1", "-g", "-std=gnu11", "-pthread", "-ffp-contract=fast", "-Wno-psabi", ...SANITIZERS];
+  const files = [join(ENGINE, "test", "bounds.c"), ...sources.map((name) => join(ENGINE, name))];
+  execFileSync(compiler, [...flags, "-o", program, ...files, "-lm"]);
+  // Leak detection needs a privilege that sandboxes of tests often lack; bounds do not.
+  const env = { ...process.env, ASAN_OPTIONS: "detect_leaks=0" };
+  const { status, stdout, stderr } = spawnSync(program, { encoding: "utf8", env });
+  expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: "ok\n", stderr: "" });
+});
