@@ -29,24 +29,45 @@ export function nearestName(name: string, candidates: readonly string[]): string
 }
 
 /**
- * Line (from 1) on which the key of `path` is written in a TOML text, or null. Array indices in `path` are skipped.
- * Looks for the longest table header that is a prefix of the path, then for the key below it.
+ * Line (from 1) on which the key of `path` is written in a TOML text, or null. A number in `path` picks that element of
+ * an array of tables (`[[tiers]]`, from 0). Looks for the longest written key that is a prefix of the path.
  */
 export function tomlLine(text: string, path: readonly (string | number)[]): number | null {
   const keys = path.filter((part): part is string => typeof part === "string");
-  const lines = text.split("\n");
   let table: readonly string[] = [];
+  const elements = new Map<string, number>();
   let best: { line: number; depth: number } | null = null;
-  for (const [index, raw] of lines.entries()) {
+  for (const [index, raw] of text.split("\n").entries()) {
     const line = raw.trim();
-    const header = /^\[\[?\s*([^\]]+?)\s*\]\]?/.exec(line);
-    const dotted = header?.[1] ?? /^([A-Za-z0-9_."'-]+(?:\s*\.\s*[A-Za-z0-9_"'-]+)*)\s*=/.exec(line)?.[1];
+    const header = /^(\[\[?)\s*([^\]]+?)\s*\]\]?/.exec(line);
+    const dotted = header?.[2] ?? /^([A-Za-z0-9_."'-]+(?:\s*\.\s*[A-Za-z0-9_"'-]+)*)\s*=/.exec(line)?.[1];
     if (dotted === undefined) continue;
     const parts = dotted.split(".").map((part) => part.trim().replace(/^["']|["']$/g, ""));
     if (header) table = parts;
+    if (header?.[1] === "[[") elements.set(parts.join("."), (elements.get(parts.join(".")) ?? -1) + 1);
     const full = header ? parts : [...table, ...parts];
     const isPrefix = full.length <= keys.length && full.every((part, depth) => part === keys[depth]);
-    if (isPrefix && (best === null || full.length > best.depth)) best = { line: index + 1, depth: full.length };
+    if (!isPrefix || !isInElement(path, full.length, elements)) continue;
+    if (best === null || full.length > best.depth) best = { line: index + 1, depth: full.length };
   }
   return best?.line ?? null;
+}
+
+/** Whether the first `depth` keys of `path` stand in the elements of the arrays of tables that are open now. */
+function isInElement(
+  path: readonly (string | number)[],
+  depth: number,
+  elements: ReadonlyMap<string, number>,
+): boolean {
+  const keys: string[] = [];
+  for (const part of path) {
+    if (typeof part === "string") {
+      if (keys.length === depth) return true;
+      keys.push(part);
+      continue;
+    }
+    const element = elements.get(keys.join("."));
+    if (element !== undefined && element !== part) return false;
+  }
+  return true;
 }

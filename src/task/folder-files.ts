@@ -3,7 +3,7 @@
  * here, so that nothing outside the folder can reach a sandbox or a hash.
  */
 import { constants } from "node:fs";
-import { lstat, open, readdir } from "node:fs/promises";
+import { open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { taskInvalid } from "./problem.ts";
 
@@ -24,11 +24,10 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
  * Every regular file below `folder`, sorted by path in code units.
- * Throws `task_invalid` for a link, a special file, a name that is not plain text, or a limit, and `task_not_found`
- * never: a missing folder is `task_invalid` too, naming the folder.
+ * Throws `task_invalid` for a missing folder, a link, a special file, a name that is not plain text, or a limit.
  */
 export async function readFolderFiles(folder: string): Promise<readonly FolderFile[]> {
-  const root = await lstat(folder).catch(() => null);
+  const root = await stat(folder).catch(() => null);
   if (!root?.isDirectory()) {
     throw taskInvalid({ file: folder, message: "is not a folder", remedy: "name a folder that holds a task.toml" });
   }

@@ -67,7 +67,11 @@ const MALFORMED: readonly (readonly [string, Changes, readonly string[]])[] = [
     ["task.toml:19", "sandlot.limits.turnsMax", "turns"],
   ],
   ["too many turns", toml(SANDLOT, "limits = { turns = 1000000 }"), ["task.toml:19", "sandlot.limits.turns", "10000"]],
-  ["an unknown tier name", toml('"boundary"', '"edge"'), ["sandlot.tiers[1].name", '"edge"', "must be one of"]],
+  [
+    "an unknown tier name",
+    toml('"boundary"', '"edge"'),
+    ["task.toml:26", "sandlot.tiers[1].name", '"edge"', "must be one of"],
+  ],
   ["a tier twice", toml('name = "boundary"', 'name = "unit"'), ["sandlot.tiers[1].name", "stands twice", "merge"]],
   [
     "a tier that requires a later one",
@@ -213,6 +217,16 @@ const MALFORMED: readonly (readonly [string, Changes, readonly string[]])[] = [
     ["image.toml", "files.target", '"/app/a"', "placed twice"],
   ],
   ["a test.sh", { "tests/test.sh": "exit 0" }, ["tests/test.sh", "not served", "unittest"]],
+  [
+    "an image of the verifier",
+    { "verifier/Dockerfile": "FROM debian" },
+    ["verifier/Dockerfile", "not served", "remove"],
+  ],
+  [
+    "folders of parts",
+    { "steps/one/instruction.md": "x" },
+    ["steps/one/instruction.md", "several parts", "of its own"],
+  ],
   [
     "no tests",
     { "tests/unit/test_out.py": null, "tests/boundary/test_out.py": null },

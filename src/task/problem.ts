@@ -30,7 +30,8 @@ export function problemText(problem: TaskProblem): string {
   const place = problem.line ? `${problem.file}:${problem.line}` : problem.file;
   const value = problem.value === undefined ? "" : ` = ${shown(problem.value)}`;
   const subject = problem.field === undefined ? "" : `${problem.field}${value} `;
-  return `${place}: ${subject}${problem.message}; ${problem.remedy}.`;
+  // Messages of parsers may run over several lines.
+  return `${place}: ${subject}${problem.message}; ${problem.remedy}.`.replaceAll(/\s*\n\s*/g, " ");
 }
 
 /** A value as a person would recognise it, on one line and cut to a readable length. */

@@ -86,6 +86,11 @@ test("a later version of the format is read with a warning", async () => {
   expect(warnings.join()).toMatch(/task\.toml:1: schema_version = "1\.9" is newer than this reader/);
 });
 
+test("a task that asks for shared grading is told that it is graded separately", async () => {
+  const { warnings } = await withFolder(tomlWith("timeout_sec = 30", 'environment_mode = "shared"'), readTask);
+  expect(warnings.join()).toMatch(/task\.toml:12: verifier\.environment_mode = "shared" is graded separately/);
+});
+
 test("a file of the environment that is placed nowhere, and a stray folder, are pointed out", async () => {
   const { warnings } = await withFolder({ "environment/forgotten.txt": "x", "visibel/test_a.py": "x" }, readTask);
   expect(warnings).toEqual([

@@ -26,7 +26,7 @@ const TASK_FILE = "task.toml";
 const INSTRUCTION_FILE = "instruction.md";
 const INSTRUCTION_BYTES_MAX = 65_536;
 const KEY = /^[a-z0-9]+(?:[-.][a-z0-9]+)*\/[a-z0-9]+(?:-[a-z0-9]+)*$/;
-const PARTS = ["environment", "visible", "tests", "verifier", "solution", "wrong"];
+const PARTS = ["environment", "visible", "tests", "solution", "wrong"];
 
 /** The task of a folder. Throws `task_invalid` with one sentence: file, line, field, value, remedy. */
 export async function readTaskFolder(folder: string): Promise<Task> {
@@ -41,6 +41,7 @@ export async function readTask(folder: string): Promise<ReadTask> {
     parseTaskToml(requiredText(name, files, TASK_FILE, "add it"), `${name}/${TASK_FILE}`),
   );
   refuseUnserved(document);
+  refuseUnservedFolders(name, files);
   return assemble(name, files, document);
 }
 
@@ -92,7 +93,29 @@ function assemble(folder: string, files: readonly FolderFile[], document: TomlDo
     generator: generatorOf(value),
     folder,
   };
-  return { task, warnings: [...document.warnings, ...environment.warnings, ...strayFiles(folder, files)] };
+  return {
+    task,
+    warnings: [...document.warnings, ...sharedWarning(document), ...environment.warnings, ...strayFiles(folder, files)],
+  };
+}
+
+/** Folders of the format that ask for what is not served; their content would change the grading. */
+function refuseUnservedFolders(folder: string, files: readonly FolderFile[]): void {
+  for (const { path } of files) {
+    const [part = ""] = path.split("/");
+    if (part !== "verifier" && part !== "steps") continue;
+    throw taskInvalid({
+      file: `${folder}/${path}`,
+      message:
+        part === "steps"
+          ? "belongs to a task of several parts, which is not served"
+          : "asks for an image of the verifier, which is not served",
+      remedy:
+        part === "steps"
+          ? "make each part a task of its own"
+          : "remove verifier/; hidden tests run on the image of the task",
+    });
+  }
 }
 
 function requiredText(folder: string, files: readonly FolderFile[], path: string, remedy: string): string {
@@ -286,6 +309,15 @@ function generatorOf({ sandlot }: TaskToml): GeneratorReference | null {
   const origin = sandlot?.generator;
   if (!origin) return null;
   return { name: origin.module, version: origin.version, seed: String(origin.seed), dials: origin.dials ?? {} };
+}
+
+/** A task that asks to be graded in the agent's sandbox is graded in a clean one; its author should know. */
+function sharedWarning({ file, text, value }: TomlDocument<TaskToml>): readonly string[] {
+  const path = ["verifier", "environment_mode"];
+  if (value.verifier?.environment_mode !== "shared") return [];
+  const message = "is graded separately all the same, from the collected files";
+  const problem = { file, line: tomlLine(text, path), field: fieldName(path), value: "shared", message };
+  return [problemText({ ...problem, remedy: "name in artifacts all that the tests need" })];
 }
 
 /** Top-level entries that no part of the format reads. */

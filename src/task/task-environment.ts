@@ -30,13 +30,16 @@ export function readEnvironment(folder: string, files: readonly FolderFile[]): T
   const placed = placedFiles(files, image);
   const used = new Set([IMAGE_FILE, SETUP_FILE, ...placed.map(({ source }) => source)]);
   const unused = files.filter(({ path }) => path.startsWith("environment/") && !used.has(path));
-  const warnings = unused.map(({ path }) =>
-    problemText({
-      file: `${folder}/${path}`,
-      message: "is placed nowhere",
-      remedy: "name it in files of environment/image.toml, or remove it",
-    }),
-  );
+  const recipes = /^environment\/(Dockerfile|docker-compose\.ya?ml)$/;
+  const warnings = unused
+    .filter(({ path }) => !recipes.test(path))
+    .map(({ path }) =>
+      problemText({
+        file: `${folder}/${path}`,
+        message: "is placed nowhere",
+        remedy: "name it in files of environment/image.toml, or remove it",
+      }),
+    );
   const visible = files
     .filter(({ path }) => path.startsWith("visible/"))
     .map((file) => placedAt(file, `${VISIBLE_FOLDER}/${file.path.slice("visible/".length)}`, null));
@@ -105,7 +108,7 @@ function placedFiles(files: readonly FolderFile[], image: TomlDocument<ImageToml
     const fail = (field: "source" | "target", message: string, remedy: string) =>
       taskInvalid({
         file: image.file,
-        line: lineOfEntry(image.text, index, field),
+        line: tomlLine(image.text, ["files", index, field]),
         field: `files[${index}].${field}`,
         value: entry[field],
         message,
@@ -156,17 +159,6 @@ function placedAt(file: FolderFile, path: string, mode: string | null): FileCont
     bytes: file.bytes,
     mode: mode === null ? (file.isExecutable ? 0o755 : 0o644) : Number.parseInt(mode, 8),
   };
-}
-
-/** The line of a field of the `index`-th `[[files]]`; the plain key line when the table is written inline. */
-function lineOfEntry(text: string, index: number, field: string): number | null {
-  const lines = text.split("\n");
-  let seen = -1;
-  for (const [number, line] of lines.entries()) {
-    if (/^\s*\[\[\s*files\s*\]\]/.test(line)) seen += 1;
-    else if (seen === index && new RegExp(`^\\s*${field}\\s*=`).test(line)) return number + 1;
-  }
-  return tomlLine(text, ["files"]);
 }
 
 function refuseDuplicates(folder: string, contents: readonly FileContent[]): void {

@@ -50,6 +50,35 @@ const damaged = fc.oneof(
   fc.string({ unit: "binary", maxLength: 200 }),
 );
 
+const OTHERS = ["environment/image.toml", "tests/manifest.json", "wrong/empty/expect.toml", "tests/unit/test_out.py"];
+
+test.each(OTHERS)(
+  "whatever stands in %s, the reader gives a task or one sentence that names the file",
+  async (file) => {
+    const good = String(GOOD_FOLDER[file]);
+    const text = fc.oneof(
+      fc.string({ unit: "binary", maxLength: 100 }),
+      fc.tuple(fc.nat(), fc.nat(40), fc.string({ maxLength: 8 })).map(([at, count, piece]) => {
+        const index = at % good.length;
+        return good.slice(0, index) + piece + good.slice(index + count);
+      }),
+    );
+    await withFolder({}, async (folder) => {
+      await fc.assert(
+        fc.asyncProperty(text, async (body) => {
+          await writeFile(`${folder}/${file}`, body);
+          const result = await readTaskFolder(folder).catch((error: unknown) => error);
+          if (!(result instanceof Error)) return;
+          expect(result).toMatchObject({ code: "task_invalid" });
+          expect(result.message).toContain(folder);
+          expect(result.message).not.toContain("\n");
+        }),
+        { numRuns: 60 },
+      );
+    });
+  },
+);
+
 test("whatever stands in task.toml, the reader gives a task or one sentence that names the file, never a crash", async () => {
   await withFolder({}, async (folder) => {
     await fc.assert(
@@ -65,7 +94,7 @@ test("whatever stands in task.toml, the reader gives a task or one sentence that
           expect(result).toHaveProperty("key");
         }
       }),
-      { numRuns: 400 },
+      { numRuns: 300 },
     );
   });
 });
