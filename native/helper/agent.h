@@ -27,7 +27,8 @@ struct leaf {
   unsigned number;
   bool is_spent;
   int folder, procs, kill;
-  int tasks; /* v1: where a child joins; v2 children are born inside */
+  int tasks;  /* v1: where a child joins; v2 children are born inside */
+  int events; /* v1 counts a refused fork where it happened, v2 in the group with the limit */
 };
 
 struct job;
@@ -101,6 +102,7 @@ void leaf_give(struct leaf *leaf);
 bool leaf_is_empty(const struct leaf *leaf);
 size_t leaf_pids(const struct leaf *leaf, pid_t *out, size_t max);
 void leaf_kill(struct leaf *leaf);
+uint64_t leaf_limit_hits(const struct leaf *leaf);
 
 /* job-start.c */
 void job_start(uint32_t id, uint8_t *payload, size_t bytes);

@@ -223,8 +223,8 @@ void job_start(uint32_t id, uint8_t *payload, size_t bytes) {
                       .kills_at_limit = request.kills_at_limit, .kills_descendants = request.kills_descendants,
                       .grace_ms = request.grace_ms, .idle_ms = request.idle_ms, .started_us = clock_us()};
   job->oom_before = read_counter(groups.oom_events, "oom_kill");
-  job->limit_before = read_counter(groups.pids_events, "max");
   job->leaf = leaf_take();
+  job->limit_before = leaf_limit_hits(job->leaf);
   /* Without its group a command could escape its limits or its end, so it does not start. */
   bool ok = (job->leaf != NULL || groups.leaf_root < 0) && open_streams(job, &request, ends, &count) && pipe2(errors, O_CLOEXEC) == 0;
   job->error_fd = errors[0];

@@ -169,7 +169,7 @@ static void send_exit(struct job *job) {
       (uint64_t)(user->tv_sec + system->tv_sec) * 1000000u + (uint64_t)(user->tv_usec + system->tv_usec),
       (uint64_t)job->usage.ru_maxrss * 1024,
   };
-  uint32_t hits = (uint32_t)(read_counter(groups.pids_events, "max") - job->limit_before);
+  uint32_t hits = (uint32_t)(leaf_limit_hits(job->leaf) - job->limit_before);
   memcpy(payload + 4, &job->flags, 4);
   memcpy(payload + 8, numbers, sizeof numbers);
   memcpy(payload + 48, &hits, 4);

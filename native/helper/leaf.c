@@ -21,7 +21,7 @@ static void remove_leaf(struct leaf *leaf) {
   char name[16];
   snprintf(name, sizeof name, "e%u", leaf->number);
   unlinkat(groups.leaf_root, name, AT_REMOVEDIR);
-  int open[] = {leaf->folder, leaf->procs, leaf->kill, leaf->tasks};
+  int open[] = {leaf->folder, leaf->procs, leaf->kill, leaf->tasks, leaf->events};
   for (size_t at = 0; at < sizeof open / sizeof *open; at++)
     if (open[at] >= 0) close(open[at]);
   free(leaf);
@@ -55,6 +55,7 @@ struct leaf *leaf_take(void) {
   }
   leaf->kill = groups.leaf_kills ? openat(leaf->folder, "cgroup.kill", O_WRONLY | O_CLOEXEC) : -1;
   leaf->tasks = groups.leaf_kills ? -1 : openat(leaf->folder, "tasks", O_WRONLY | O_CLOEXEC);
+  leaf->events = groups.leaf_kills ? -1 : openat(leaf->folder, "pids.events", O_RDONLY | O_CLOEXEC);
   return leaf;
 }
 
@@ -64,9 +65,17 @@ void leaf_give(struct leaf *leaf) {
   unused = leaf;
 }
 
+/* Opened anew each time: v1 gives an open file the list it made at first, for up to a second. */
+static ssize_t read_pids(const struct leaf *leaf, char *text, size_t room) {
+  int fd = openat(leaf->folder, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+  ssize_t got = fd < 0 ? -1 : read(fd, text, room);
+  if (fd >= 0) close(fd);
+  return got;
+}
+
 size_t leaf_pids(const struct leaf *leaf, pid_t *out, size_t max) {
   static char text[65536];
-  ssize_t got = pread(leaf->procs, text, sizeof text - 1, 0);
+  ssize_t got = read_pids(leaf, text, sizeof text - 1);
   size_t count = 0;
   if (got <= 0) return 0;
   text[got] = 0;
@@ -79,7 +88,11 @@ size_t leaf_pids(const struct leaf *leaf, pid_t *out, size_t max) {
 
 bool leaf_is_empty(const struct leaf *leaf) {
   char byte;
-  return pread(leaf->procs, &byte, 1, 0) == 0;
+  return leaf->kill >= 0 ? pread(leaf->procs, &byte, 1, 0) == 0 : read_pids(leaf, &byte, 1) == 0;
+}
+
+uint64_t leaf_limit_hits(const struct leaf *leaf) {
+  return read_counter(leaf != NULL && leaf->events >= 0 ? leaf->events : groups.pids_events, "max");
 }
 
 /* Without cgroup.kill (v1, or a kernel before 5.14) the group is swept until it stays empty or 50 rounds are over. */

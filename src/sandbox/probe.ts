@@ -109,11 +109,16 @@ function untried(): ProbeLine {
   );
 }
 
+function groupMode({ memory, pids, cpu, kill }: GroupSupport): string {
+  const used = new Set([memory, pids, cpu, kill].filter((where) => where !== "none"));
+  return used.size > 1 ? "hybrid" : ([...used][0] ?? "none");
+}
+
 async function tryOne(trial: Trial): Promise<ProbeLine[]> {
   try {
     const groups = await trial.run();
     const limits = [groups.memory, groups.pids, groups.cpu];
-    const mode = limits.includes("v1") ? (groups.kill === "v2" ? "hybrid" : "v1") : "v2";
+    const mode = groupMode(groups);
     const evidence = `cgroup ${mode}: memory ${groups.memory}, pids ${groups.pids}, cpu ${groups.cpu}, kill ${groups.kill}`;
     const remedy = "Mount the missing cgroup controllers, for example: mount -t cgroup2 none /sys/fs/cgroup";
     return [
