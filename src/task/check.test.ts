@@ -285,6 +285,13 @@ test("a folder that cannot be read is a report with file and line, and its sibli
   });
 });
 
+test("roots that overlap are checked once", async () => {
+  await withFolder({}, async (folder) => {
+    const reports = await checkRoots([join(folder, ".."), `${folder}/.`, folder], options(honest));
+    expect(reports.map(({ verdict }) => verdict)).toEqual(["valid"]);
+  });
+});
+
 test("two tasks of one name are told apart by an error on the second", async () => {
   await withFolder({}, async (first) => {
     await withFolder({}, async (second) => {

@@ -2,6 +2,7 @@
  * `sandlot task check`: proves that a task is honest by running it. The oracle earns 1, doing nothing earns 0, wrong
  * solutions stay below 1, each in fresh sandboxes and each time alike. What could not be run is never called passed.
  */
+import { resolve } from "node:path";
 import { type Failure, failureClass, toFailure } from "../core/errors.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { Runtime } from "../core/runtime.ts";
@@ -50,7 +51,8 @@ const GENERATED_TASKS = 3;
 
 /** Checks everything found at or below each root, in order. Throws `task_not_found` when a root holds nothing. */
 export async function checkRoots(roots: readonly string[], options: CheckOptions): Promise<readonly CheckReport[]> {
-  const found = (await Promise.all(roots.map(findTasks))).flat();
+  const all = (await Promise.all(roots.map(findTasks))).flat();
+  const found = all.filter((entry, index) => index === all.findIndex((other) => isSameFolder(entry, other)));
   const limited = { ...options, runScript: atMost(options.concurrency, options.runScript) };
   const keys = new Map<string, string>();
   const reports: CheckReport[] = [];
@@ -60,6 +62,11 @@ export async function checkRoots(roots: readonly string[], options: CheckOptions
     reports.push(report);
   }
   return reports;
+}
+
+/** Roots may overlap; what is found twice is checked once. */
+function isSameFolder(a: FoundTask, b: FoundTask): boolean {
+  return resolve(a.folder) === resolve(b.folder);
 }
 
 /** Checks one task folder or generator; one that cannot be read is a report too. Throws nothing. */

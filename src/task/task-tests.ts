@@ -84,8 +84,7 @@ function* codeLines(text: string): Generator<{ readonly line: string; readonly n
 export async function writeManifest(folder: string): Promise<readonly ManifestEntry[]> {
   const files = await readFolderFiles(folder);
   const manifest = derivedManifest(testSources(folder, files));
-  const lines = manifest.map((entry) => `    ${JSON.stringify(entry)}`).join(",\n");
-  await writeFile(join(folder, MANIFEST_FILE), `{\n  "tests": [\n${lines}\n  ]\n}\n`);
+  await writeFile(join(folder, MANIFEST_FILE), `${JSON.stringify({ tests: manifest }, null, 2)}\n`);
   return manifest;
 }
 
