@@ -64,8 +64,11 @@ async function test(node, job, args) {
       return exitCode === 0 ? 1 : exitCode;
     }
     const { passed, failed, skipped, failures } = JSON.parse(readFileSync(report, "utf8"));
-    if (skipped.length > 0) process.stdout.write("\nSkipped on this machine:\n");
-    for (const { title, reason } of skipped) process.stdout.write(`  ${title}${reason ? ` (${reason})` : ""}\n`);
+    // Asked for by name, all other tests are skipped without a reason: nothing to tell.
+    const isByName = args.some((arg) => arg === "-t" || arg.startsWith("--testNamePattern"));
+    const told = isByName ? skipped.filter(({ reason }) => reason) : skipped;
+    if (told.length > 0) process.stdout.write("\nSkipped on this machine:\n");
+    for (const { title, reason } of told) process.stdout.write(`  ${title}${reason ? ` (${reason})` : ""}\n`);
     if (failures.length > 0) process.stdout.write("\nFailed:\n");
     for (const title of failures) process.stdout.write(`  ${title}\n`);
     process.stdout.write(`\n${passed} passed, ${failed} failed, ${skipped.length} skipped\n`);

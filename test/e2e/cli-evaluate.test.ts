@@ -1,0 +1,106 @@
+/** Evaluating, replaying and checking through the command line: real tasks, real sandboxes, a data folder per test. */
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { EvaluateSummary } from "../../src/run/report.ts";
+import { cleanEnvVars, type Ended, ROOT, sandlot } from "./run-program.ts";
+
+const GENERATOR = join(ROOT, "tasks", "generator", "first-light");
+
+let folder = "";
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "sandlot-evaluate-"));
+});
+
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+function command(...args: string[]): Promise<Ended> {
+  return sandlot(args, { envVars: cleanEnvVars({ SANDLOT_DATA: join(folder, "data") }) });
+}
+
+test("the oracle passes, doing nothing does not, and --fail-below turns that into an exit code", async () => {
+  const evaluate = (policy: string): Promise<Ended> =>
+    command("evaluate", GENERATOR, "--policy", policy, "--tasks-max", "3", "--fail-below", "0.9", "--json");
+  const [oracle, nop] = [await evaluate("oracle"), await evaluate("nop")];
+  expect([oracle.exitCode, nop.exitCode]).toEqual([0, 1]);
+  const summary = JSON.parse(oracle.stdout) as EvaluateSummary;
+  expect(summary).toMatchObject({ tasks: 3, episodes: 3, passAt1: { passRate: 1, episodes: 3 } });
+  expect(JSON.parse(nop.stdout)).toMatchObject({ passAt1: { passRate: 0 } });
+
+  const list = await command("run", "list", "--json");
+  const { runs } = JSON.parse(list.stdout) as { runs: { runId: string; state: string }[] };
+  expect(runs.map(({ state }) => state)).toEqual(["done", "done"]);
+  expect(runs.map(({ runId }) => runId)).toContain(summary.runId);
+
+  const shown = await command("run", "show", summary.runId.slice(0, 25));
+  expect(shown.exitCode === 0 || shown.stderr.includes("begins 2 runs")).toBe(true);
+
+  const replay = await command("episode", "show", summary.runId, "1");
+  expect(replay.stdout).toContain("Write a Python expression");
+  expect(replay.stdout).toMatch(/outcome +graded, completed/);
+  expect(replay.stdout).toMatch(/reward +1\.000/);
+  const record = await command("episode", "show", `${summary.runId}-1`, "--json");
+  expect(JSON.parse(record.stdout)).toMatchObject({ runId: summary.runId, outcome: { reward: 1 } });
+
+  const none = await command("episode", "show", summary.runId, "77");
+  expect([none.exitCode, none.stdout]).toEqual([2, ""]);
+  expect(none.stderr).toContain("has no record of episode 77");
+});
+
+test("a run that does not exist is named with what to do next", async () => {
+  await command("evaluate", GENERATOR, "--policy", "nop", "--tasks-max", "1");
+  const { exitCode, stderr } = await command("run", "show", "nothing-like-it");
+  expect(exitCode).toBe(2);
+  expect(stderr).toMatch(/There is no run "nothing-like-it".*run list/);
+});
+
+test("mistakes in what to evaluate end as usage errors, and start nothing", async () => {
+  for (const [args, message] of [
+    [["evaluate", join(folder, "none")], "none"],
+    [["evaluate", GENERATOR, "--policy", "orakle"], "orakle"],
+    [["evaluate", GENERATOR, "--k", "4"], "--episodes 4"],
+    [["evaluate", GENERATOR, "--split", "hold-out"], "hold-out"],
+  ] as const) {
+    const { exitCode, stdout, stderr } = await command(...args);
+    expect(stderr).toContain(message);
+    expect(stderr).not.toMatch(/\n\s+at /);
+    expect([args, exitCode, stdout]).toEqual([args, 2, ""]);
+  }
+});
+
+test("task check lists each check, and exits 1 naming a task whose oracle is broken", async () => {
+  await cp(join(ROOT, "tasks", "repair-python-statistics"), join(folder, "repair"), { recursive: true });
+  const check = (): Promise<Ended> => command("task", "check", join(folder, "repair"), "--repeats", "2", "--json");
+  const good = await check();
+  expect(good.exitCode).toBe(0);
+  expect(JSON.parse(good.stdout)).toMatchObject({ ok: true, tasks: [{ verdict: "valid" }] });
+
+  const solution = join(folder, "repair", "solution");
+  for (const name of await readdir(solution)) {
+    if (name.endsWith(".sh")) await writeFile(join(solution, name), "#!/bin/sh\ntrue\n");
+  }
+  const broken = await check();
+  expect(broken.exitCode).toBe(1);
+  const { tasks } = JSON.parse(broken.stdout) as {
+    tasks: { verdict: string; checks: { id: string; status: string }[] }[];
+  };
+  expect(tasks[0]?.verdict).toBe("invalid");
+  expect(tasks[0]?.checks).toContainEqual(expect.objectContaining({ id: "oracle-passes", status: "fail" }));
+});
+
+test("task check of a folder that is no valid task exits 1 and names the file and the field", async () => {
+  await cp(join(ROOT, "tasks", "repair-python-statistics"), join(folder, "repair"), { recursive: true });
+  const file = join(folder, "repair", "task.toml");
+  await writeFile(
+    file,
+    (await readFile(file, "utf8")).replace(/^threshold\b.*$|^\[metadata\]$/m, "no_such_key = 1\n$&"),
+  );
+  const { exitCode, stdout } = await command("task", "check", join(folder, "repair"));
+  expect(exitCode).toBe(1);
+  expect(stdout).toMatch(/no_such_key/);
+  expect(stdout).toContain("task.toml");
+});
