@@ -15,6 +15,7 @@ interface Run {
 
 const TOLERANCE = 1e-9;
 const TESTS_NAMED_MAX = 5;
+const DETAIL_CHARACTERS_MAX = 300;
 const WRONG_MIN = 2;
 
 /** Check 3: every run of the oracle earns 1. */
@@ -134,7 +135,12 @@ function earnsAll(runs: readonly Run[], name: string, file: string | null): Find
   for (const [index, run] of runs.entries()) {
     if (rewardOf(run) >= 1 - TOLERANCE) continue;
     const failing = run.tests.filter(({ status }) => status !== "passed");
-    const detail = failing[0]?.detail.trim().split("\n")[0] ?? "";
+    // A runner that could not load a file reports nothing of it, and says why with the first test of all.
+    const speaker = failing[0]?.status === "missing" ? run.tests[0] : failing[0];
+    const detail = (speaker?.detail ?? "")
+      .trim()
+      .replaceAll(/\s*\n\s*/g, " ")
+      .slice(0, DETAIL_CHARACTERS_MAX);
     const evidence =
       `run ${index + 1} of ${name} earned ${shown(rewardOf(run))}; failing tests: ${named(failing.map(({ id }) => id))}` +
       (detail === "" ? "" : ` (${detail})`);

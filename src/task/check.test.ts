@@ -108,6 +108,16 @@ test("a fault planted in the oracle makes the task invalid, and names the oracle
   expect(finding(report, "nop-fails").status).toBe("pass");
 });
 
+test("a test file that cannot be loaded is named with the reason the runner gave", async () => {
+  const { outcome, tests } = graded([UNIT], "missing");
+  const said = tests.map((result, index) => ({
+    ...result,
+    detail: index === 0 ? "\nboundary/test_out.py: SyntaxError" : "",
+  }));
+  const report = await check((task, script) => (script === null ? honest(task, script) : { outcome, tests: said }));
+  expect(finding(report, "oracle-passes").evidence).toContain(`${BOUNDARY} (boundary/test_out.py: SyntaxError)`);
+});
+
 test("a verifier that passes everything makes the task invalid, and names what got through", async () => {
   const report = await check(() => graded([UNIT, BOUNDARY]));
   expect(report.verdict).toBe("invalid");
