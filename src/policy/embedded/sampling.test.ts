@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const backend of opened.splice(0)) await backend.close();
 });
 
-async function open(options: Partial<EmbeddedOptions> = {}): Promise<PolicyBackend> {
+async function open(options: Partial<EmbeddedOptions> = {}, isRough = true): Promise<PolicyBackend> {
   const fixed = {
     shape: "nano",
     tokenizer,
@@ -27,7 +27,7 @@ async function open(options: Partial<EmbeddedOptions> = {}): Promise<PolicyBacke
   };
   const backend = await embeddedBackend({ ...fixed, slotsPerThread: 8, ...options } as EmbeddedOptions);
   opened.push(backend);
-  await roughen(backend);
+  if (isRough) await roughen(backend);
   return backend;
 }
 
@@ -193,6 +193,15 @@ test("samples follow the distribution the log-probabilities state", async () => 
   // Degrees of freedom 49; the seeds are fixed, so this is one number and not a chance.
   expect(counts.size).toBe(tokenizer.size);
   expect(chiSquare).toBeLessThan(85);
+});
+
+test("the draws of one sample do not repeat each other", async () => {
+  // A fresh policy is nearly uniform, so equal draws at two positions would give equal tokens.
+  const backend = await open({}, false);
+  const request = { promptIds: Int32Array.of(1), tokensMax: 2, stopIds: [], temperature: 1 };
+  const all = Array.from({ length: 400 }, (_unused, index) => ({ ...request, seed: BigInt(index) }));
+  const repeated = (await sample(backend, all)).filter(({ ids }) => ids[0] === ids[1]);
+  expect(repeated.length).toBeLessThan(30);
 });
 
 test("a sample ends at its stop token, which it keeps, or at its length", async () => {
