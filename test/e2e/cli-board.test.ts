@@ -59,9 +59,9 @@ test("NO_COLOR draws the board without any color", async ({ skip }) => {
   expect(await onTerminal({ NO_COLOR: "1" })).not.toMatch(colors);
 });
 
-test.each([{ CI: "1" }, { TERM: "dumb" }])("with %j a terminal gets plain lines", async (envVars) => {
-  if (!existsSync(SCRIPT)) return;
-  const text = await onTerminal(envVars);
+test.for([{ CI: "1" }, { TERM: "dumb" }])("with %j a terminal gets plain lines", async (envVars, { skip }) => {
+  if (!existsSync(SCRIPT)) skip("needs the program script, to make a terminal");
+  const text = await onTerminal({ ...envVars });
   expect(text).toContain("rl step 3: reward 0.300");
   expect(text).not.toContain(`${ESCAPE}[?25l`);
 });
