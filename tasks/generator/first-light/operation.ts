@@ -32,11 +32,6 @@ export interface Operation extends Form {
   readonly trap: (Form & { readonly weight: number }) | null;
 }
 
-export function kindOf(value: Value): ValueKind {
-  if (typeof value === "number") return "number";
-  return typeof value === "string" ? "text" : "list";
-}
-
 /** Python's `%`: the result has the sign of the divisor. */
 export function modulo(value: number, divisor: number): number {
   const rest = value % divisor;
