@@ -272,7 +272,7 @@ static void serve(int listener, int signals) {
   for (;;) {
     polls[0] = (struct pollfd){.fd = 0, .events = POLLIN};
     polls[1] = (struct pollfd){.fd = signals, .events = POLLIN};
-    polls[2] = (struct pollfd){.fd = listener, .events = POLLIN};
+    polls[2] = (struct pollfd){.fd = free_slot() == NULL ? -1 : listener, .events = POLLIN};
     for (int at = 0; at < WAITING_MAX; at++) polls[3 + at] = (struct pollfd){.fd = waiting[at].fd, .events = POLLIN};
     if (poll(polls, 3 + WAITING_MAX, is_left ? 1 : -1) < 0 && errno != EINTR) leave();
     if (polls[1].revents != 0) {

@@ -6,6 +6,8 @@ import { type CommandContext, startCommand } from "./run-command.ts";
 import { sandboxFiles } from "./sandbox-files.ts";
 import { keptShell } from "./sandbox-shell.ts";
 
+/** Longer timers would fire at once; 24 days is long enough for any sandbox. */
+const TIMER_MS_MAX = 2_147_483_647;
 const NO_COUNTER = 0xffff_ffff_ffff_ffffn;
 
 export function namespaceSandbox(info: SandboxInfo, context: CommandContext, lifetimeMs: number): Sandbox {
@@ -17,7 +19,7 @@ export function namespaceSandbox(info: SandboxInfo, context: CommandContext, lif
     context.kill();
     await client.gone;
   };
-  const cancelLifetime = runtime.timer(lifetimeMs, () => void destroy());
+  const cancelLifetime = runtime.timer(Math.min(lifetimeMs, TIMER_MS_MAX), () => void destroy());
   void client.gone.then(cancelLifetime);
   const refuseFrozen = (): void => {
     if (client.failure !== null) throw client.failure;

@@ -6,11 +6,11 @@
 import { Failure } from "../core/errors.ts";
 import type { Runtime } from "../core/runtime.ts";
 import type { Sandbox, SandboxPool, SandboxPoolStats, SandboxProvider, SandboxRequest } from "../core/sandbox.ts";
+import { readyShelf } from "./ready-shelf.ts";
 
 /** Attempts of one claim at a provider that says `sandbox_unavailable`, with a growing pause between them. */
 const ATTEMPTS_MAX = 4;
 const BACK_OFF_MS = 50;
-
 export interface SandboxPoolOptions {
   readonly provider: SandboxProvider;
   readonly runtime: Runtime;
@@ -22,18 +22,10 @@ export interface SandboxPoolOptions {
   readonly readyMax: number;
 }
 
-interface Shape {
-  /** The request ready sandboxes are made with; variables and labels of a claim differ only in what is refused below. */
-  readonly request: SandboxRequest;
-  readonly ready: Sandbox[];
-  isRefilling: boolean;
-}
-
 export function sandboxPool(options: SandboxPoolOptions): SandboxPool {
-  const { lentMax, creatingMax, readyMax } = options;
+  const { runtime, lentMax, creatingMax, readyMax } = options;
   const lendings = semaphore(lentMax);
   const creations = semaphore(creatingMax);
-  const shapes = new Map<string, Shape>();
   const draining = new AbortController();
   const counts = { created: 0, destroyed: 0, failed: 0 };
 
@@ -43,46 +35,14 @@ export function sandboxPool(options: SandboxPoolOptions): SandboxPool {
   };
   const create = (request: SandboxRequest, signal: AbortSignal): Promise<Sandbox> =>
     createWithBackOff(options, creations, counts, request, signal);
-  const refill = async (shape: Shape): Promise<void> => {
-    if (shape.isRefilling) return;
-    shape.isRefilling = true;
-    try {
-      while (shape.ready.length < readyMax && !draining.signal.aborted) {
-        const sandbox = await create(shape.request, draining.signal);
-        if (draining.signal.aborted) await destroy(sandbox);
-        else shape.ready.push(sandbox);
-      }
-    } catch {
-      /* Counted as failed; the next claim makes its own and is told why that failed. */
-    } finally {
-      shape.isRefilling = false;
-    }
-  };
-  const takeReady = async (shape: Shape): Promise<Sandbox | null> => {
-    for (let sandbox = shape.ready.shift(); sandbox !== undefined; sandbox = shape.ready.shift()) {
-      const isAlive = await sandbox.stats().then(
-        () => true,
-        () => false,
-      );
-      if (isAlive) return sandbox;
-      await destroy(sandbox);
-    }
-    return null;
-  };
-  const obtain = async (request: SandboxRequest, signal: AbortSignal): Promise<Sandbox> => {
-    if (readyMax === 0) return create(request, signal);
-    const key = shapeKey(request);
-    const shape = shapes.get(key) ?? { request, ready: [], isRefilling: false };
-    shapes.set(key, shape);
-    const sandbox = (await takeReady(shape)) ?? (await create(request, signal));
-    void refill(shape);
-    return sandbox;
-  };
+  const shelf = readyShelf({ runtime, readyMax, create, destroy });
   const claim = async (request: SandboxRequest, signal: AbortSignal): Promise<Sandbox> => {
     if (draining.signal.aborted) throw new Failure("sandbox_unavailable", "The sandbox pool is draining.");
     const release = await lendings.take(signal);
     try {
-      return lent(await obtain(request, signal), destroy, release);
+      const sandbox = (await shelf.take(request)) ?? (await create(request, signal));
+      shelf.refill(request);
+      return lent(sandbox, request, destroy, release);
     } catch (error) {
       release();
       throw error;
@@ -99,15 +59,15 @@ export function sandboxPool(options: SandboxPoolOptions): SandboxPool {
       }
     },
     stats: (): SandboxPoolStats => ({
-      ready: [...shapes.values()].reduce((sum, shape) => sum + shape.ready.length, 0),
+      ready: shelf.count(),
       creating: creations.taken(),
       lent: lendings.taken(),
       ...counts,
     }),
     drain: async () => {
       draining.abort();
+      await shelf.clear();
       await creations.idle();
-      await Promise.all([...shapes.values()].flatMap((shape) => shape.ready.splice(0)).map(destroy));
       await lendings.idle();
     },
   };
@@ -139,17 +99,19 @@ async function createWithBackOff(
   }
 }
 
-/** What must be equal for a ready sandbox to serve a claim. Commands get their variables from the request it was made with. */
-function shapeKey(request: SandboxRequest): string {
-  const { image, limits, network, isolationMin, envVars, lifetimeMs } = request;
-  return JSON.stringify([image, limits, network, isolationMin, envVars, lifetimeMs]);
-}
-
 /** The same sandbox, whose first `destroy` also gives the place in the pool back. */
-function lent(sandbox: Sandbox, destroy: (sandbox: Sandbox) => Promise<void>, release: () => void): Sandbox {
+function lent(
+  sandbox: Sandbox,
+  request: SandboxRequest,
+  destroy: (sandbox: Sandbox) => Promise<void>,
+  release: () => void,
+): Sandbox {
   let ending: Promise<void> | null = null;
+  const { attemptId, role, fence } = request;
   return {
     ...sandbox,
+    /* A ready one was made before anyone knew who would use it. */
+    info: { ...sandbox.info, labels: { ...request.labels, attemptId, role, fence: String(fence) } },
     destroy: () => {
       ending ??= destroy(sandbox).finally(release);
       return ending;

@@ -47,10 +47,11 @@ export function namespaceProvider(options: NamespaceProviderOptions): SandboxPro
 
   const ensureEngine = async (): Promise<Engine> => {
     if (isClosed) throw new Failure("sandbox_unavailable", "The sandbox provider was closed.");
-    const running = await engine?.catch(() => null);
+    const seen = engine;
+    const running = await seen?.catch(() => null);
     if (running?.zygote.isAlive()) return running;
-    engine ??= startEngine();
-    if (running !== null && running !== undefined) engine = startEngine();
+    /* Of several creations that find the helper dead, one starts the next. */
+    if (engine === seen || engine === null) engine = startEngine();
     return engine;
   };
   const startEngine = async (): Promise<Engine> => {

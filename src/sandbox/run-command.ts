@@ -24,6 +24,7 @@ const INPUT_WINDOW_BYTES = 262_144;
 const AGENT_LATE_MS = 500;
 /** The agent waits this long for a killed tree to leave the kernel. */
 const TREE_GONE_MS = 2_000;
+const TIMER_MS_MAX = 2_147_483_647;
 const REQUEST_BYTES_MAX = 4 << 20;
 
 const USERS: Readonly<Record<string, { readonly uid: number; readonly home: string }>> = {
@@ -128,7 +129,7 @@ export function startJob(context: CommandContext, frame: ExecFrame, options: Exe
   let channel = 0;
   const result = new Promise<ExecResult>((resolve, reject) => {
     const abort = (): void => client.send(channel, FRAME.cancel, 0, new Uint8Array());
-    const lateMs = frame.timeoutMs + frame.killGraceMs + TREE_GONE_MS + AGENT_LATE_MS;
+    const lateMs = Math.min(TIMER_MS_MAX, frame.timeoutMs + frame.killGraceMs + TREE_GONE_MS + AGENT_LATE_MS);
     const cancelLate = runtime.timer(lateMs, () => context.kill());
     const settle = (finish: () => void): void => {
       cancelLate();

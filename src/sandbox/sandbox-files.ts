@@ -1,11 +1,11 @@
 /** The file API of a sandbox: each operation is a job of the agent; its content is the job's input or output. */
-import { Failure } from "../core/errors.ts";
 import type { ExecOptions, ExecResult, FileEntry, FileError, FileResult, SandboxFiles } from "../core/sandbox.ts";
 import { JOB } from "./frames.ts";
 import { type CommandContext, sandboxUser, startJob } from "./run-command.ts";
 
 /** An operation moves bytes of a tmpfs; one that takes longer than this has met a fault. */
 const OPERATION_MS = 60_000;
+const TRIES_MAX = 5;
 const LIST_BYTES_MAX = 64 << 20;
 const PATH_BYTES_MAX = 4_095;
 
@@ -24,7 +24,7 @@ const ERRORS: readonly FileError[] = [
 
 const REASONS: Readonly<Record<FileError, string>> = {
   missing: "does not exist",
-  denied: "cannot be used: the system refused it",
+  denied: "cannot be used: the system refused it, or processes of the sandbox prevented it",
   too_large: "is larger than allowed",
   not_regular: "is not a regular file",
   is_directory: "is a folder",
@@ -59,11 +59,13 @@ export function sandboxFiles(context: CommandContext): SandboxFiles {
       cwd: "/",
       envVars: {},
     };
-    const result = await startJob(context, frame, { timeoutMs: OPERATION_MS, ...options }).result;
+    let result = await startJob(context, frame, { timeoutMs: OPERATION_MS, ...options }).result;
+    /* Root of the sandbox may kill or stop the operation's process; that is the sandbox's doing and no loss of it. */
+    for (let tries = 1; result.signal !== null && tries < TRIES_MAX; tries += 1)
+      result = await startJob(context, frame, { timeoutMs: OPERATION_MS, ...options }).result;
     if (result.exitCode === 0) return { ok: true, value: result };
     const error = result.exitCode === null ? undefined : ERRORS[result.exitCode - 1];
-    if (error !== undefined) return refused(error, path);
-    throw new Failure("sandbox_lost", `A file operation on ${path} ended as ${result.verdict} (${result.signal}).`);
+    return refused(error ?? "denied", path);
   };
   return {
     read: async (path, { bytesMax }) => {
