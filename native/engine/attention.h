@@ -143,10 +143,37 @@ ISA static void NAME(attend_back)(int n, int heads, const float *qkv, ptrdiff_t 
   }
 }
 
-ISA static void NAME(attend_cached)(int length, const float *query, const float *keys, ptrdiff_t ldk,
-                                    const float *values, float *out, float *room) {
+#define HEAD_CLEAR(v) vec s##v = {0}, t##v = {0};
+#define HEAD_STEP(v) s##v += p * LOAD(values + v * LANES), t##v += q * LOAD(values + stride + v * LANES);
+#define HEAD_WRITE(v) STORE(out + v * LANES, s##v), STORE(out + HEAD + v * LANES, t##v);
+#if LANES == 8
+#define HEAD_VECTORS VECTORS4
+#else
+#define HEAD_VECTORS VECTORS8
+#endif
+
+/* Weighted values of two heads at once: one alone would wait for each of its additions. */
+ISA static void NAME(weigh_two)(int length, const float *weights, ptrdiff_t ldw, const float *values, ptrdiff_t stride,
+                                float *out) {
+  HEAD_VECTORS(HEAD_CLEAR)
+  for (int i = 0; i < length; i++, values += HEAD) {
+    const float p = weights[i], q = weights[ldw + i];
+    HEAD_VECTORS(HEAD_STEP)
+  }
+  HEAD_VECTORS(HEAD_WRITE)
+}
+
+ISA static void NAME(attend_cached)(int length, int heads, const float *query, const float *keys, const float *values,
+                                    ptrdiff_t stride, ptrdiff_t ldk, float *out, float *room) {
   const int width = NAME(up16)(length);
-  NAME(gemm)(1, width, HEAD, query, 0, 1, keys, PANEL, ldk, room, width, 0);
-  NAME(softmax)(room, length, width);
-  NAME(gemm)(1, HEAD, length, room, 0, 1, values, PANEL, HEAD, out, HEAD, 0);
+  for (int head = 0; head < heads; head++) {
+    float *scores = room + head * ldk;
+    NAME(gemm)(1, width, HEAD, query + head * HEAD, 0, 1, keys + head * stride, PANEL, ldk, scores, width, 0);
+    NAME(softmax)(scores, length, width);
+  }
+  int head = 0;
+  for (; head + 2 <= heads; head += 2)
+    NAME(weigh_two)(length, room + head * ldk, ldk, values + head * stride, stride, out + head * HEAD);
+  if (head < heads)
+    NAME(gemm)(1, HEAD, length, room + head * ldk, 0, 1, values + head * stride, PANEL, HEAD, out + head * HEAD, HEAD, 0);
 }

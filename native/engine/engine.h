@@ -48,9 +48,12 @@ typedef struct Kernels {
   /* Adds nothing: writes dqkv whole, from dout, recomputing the probabilities. */
   void (*attend_back)(int n, int heads, const float *qkv, ptrdiff_t ld, const float *out, const float *dout,
                       ptrdiff_t ldo, float *dqkv, float *room);
-  /* One query row over `length` cached keys (transposed: keys[i][position], leading dimension ldk) and values. */
-  void (*attend_cached)(int length, const float *query, const float *keys, ptrdiff_t ldk, const float *values,
-                        float *out, float *room);
+  /*
+   * The heads of one query row over `length` cached keys (transposed: keys[i][position], leading dimension ldk) and
+   * values; `stride` lies between the caches of two heads. `room` holds heads * ldk floats.
+   */
+  void (*attend_cached)(int length, int heads, const float *query, const float *keys, const float *values,
+                        ptrdiff_t stride, ptrdiff_t ldk, float *out, float *room);
   /* e = exp(z * scale - max); returns the sum; `dot` = sum e * (z * scale - max). Width is a multiple of 8. */
   float (*distribution)(int width, const float *z, float scale, float *e, float *max, float *dot);
   /* a[i] += b[i]. */

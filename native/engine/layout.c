@@ -116,6 +116,14 @@ static void lay_slots(Arena *arena, const Config *config, Worker *worker) {
   }
 }
 
+/* One room serves attention of a sequence, attention over the cache, and the probabilities of a draw, by turns. */
+static size_t room_count(const Shape *shape) {
+  size_t count = attention_room(shape->context);
+  const size_t cached = (size_t)shape->heads * (size_t)round16(shape->context), draw = (size_t)shape->vocab_padded;
+  if (cached > count) count = cached;
+  return draw > count ? draw : count;
+}
+
 static void lay_worker(Arena *arena, const Config *config, Worker *worker) {
   const Shape *shape = &config->shape;
   const size_t rows = (size_t)config->rows, narrow = rows * (size_t)padded(shape->width);
@@ -132,7 +140,7 @@ static void lay_worker(Arena *arena, const Config *config, Worker *worker) {
   worker->d_h = floats(arena, narrow);
   worker->d_wide = floats(arena, rows * (size_t)padded(4 * shape->width));
   worker->d_picked = floats(arena, narrow);
-  worker->room = floats(arena, attention_room(shape->context) + (size_t)shape->vocab_padded);
+  worker->room = floats(arena, room_count(shape));
   worker->row_token = take(arena, rows, sizeof(int));
   worker->row_position = take(arena, rows, sizeof(int));
   worker->target_row = take(arena, rows, sizeof(int));

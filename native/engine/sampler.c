@@ -170,13 +170,13 @@ static void attend_rows(Worker *worker, int layer, int rows, const LayerSaved *s
   const Shape *shape = &worker->engine->shape;
   const int ld = padded(shape->width), wide = padded(3 * shape->width);
   for (int row = 0; row < rows; row++) store_keys(worker, layer, row, saved->qkv + row * wide);
-  for (int row = 0; row < rows; row++)
-    for (int head = 0; head < shape->heads; head++) {
-      const size_t at = block_at(worker, layer, head, worker->row_slot[row]);
-      worker->engine->kernels->attend_cached(worker->row_position[row] + 1, saved->qkv + row * wide + head * HEAD,
-                                             worker->keys + at, cache_length(shape), worker->values + at,
-                                             saved->attended + row * ld + head * HEAD, worker->room);
-    }
+  const ptrdiff_t stride = (ptrdiff_t)(block_at(worker, 0, 1, 0) - block_at(worker, 0, 0, 0));
+  for (int row = 0; row < rows; row++) {
+    const size_t at = block_at(worker, layer, 0, worker->row_slot[row]);
+    worker->engine->kernels->attend_cached(worker->row_position[row] + 1, shape->heads, saved->qkv + row * wide,
+                                           worker->keys + at, worker->values + at, stride, cache_length(shape),
+                                           saved->attended + row * ld, worker->room);
+  }
 }
 
 /* Leaves the logits of the target rows. Activations are not kept: every layer uses the first one's place. */
