@@ -7,6 +7,9 @@ import { nearestName } from "../core/naming.ts";
 import type { TaskGenerator } from "../core/task.ts";
 import { taskInvalid } from "./problem.ts";
 
+/** Where a generator may stand: as written, or as built for the published package. */
+export const GENERATOR_FILES = ["generator.ts", "generator.js"] as const;
+
 const isFunction = (value: unknown) => typeof value === "function";
 const NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 
@@ -41,15 +44,14 @@ const CONTRACT = z.object({
 });
 
 /**
- * The generator of a folder: the export `generator` of its `generator.ts`.
+ * The generator of a folder: the export `generator` of its `generator.ts` (or, when built, `generator.js`).
  * Throws `task_invalid` naming file, field and remedy when there is none or it breaks the contract.
  */
 export async function loadGenerator(folder: string): Promise<TaskGenerator> {
-  const file = join(folder, "generator.ts");
-  const status = await stat(file).catch(() => null);
-  if (!status?.isFile()) {
+  const file = await generatorFile(folder);
+  if (file === null) {
     throw taskInvalid({
-      file,
+      file: join(folder, GENERATOR_FILES[0]),
       message: "is missing",
       remedy: "add it with export const generator: TaskGenerator, or name another folder",
     });
@@ -79,6 +81,14 @@ export async function loadGenerator(folder: string): Promise<TaskGenerator> {
     });
   }
   return checkedGenerator(file, exported);
+}
+
+async function generatorFile(folder: string): Promise<string | null> {
+  for (const name of GENERATOR_FILES) {
+    const status = await stat(join(folder, name)).catch(() => null);
+    if (status?.isFile()) return join(folder, name);
+  }
+  return null;
 }
 
 function checkedGenerator(file: string, exported: unknown): TaskGenerator {

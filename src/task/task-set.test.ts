@@ -60,6 +60,12 @@ test("a generator is loaded as it is, with its methods bound to it", async () =>
   expect(generator.generate({ split: "train", index: 0, seed: 0n })).toBe(1);
 });
 
+test("a built generator is found and loaded as well", async () => {
+  await put("built/generator.js", `export const generator = ${GOOD};\n`);
+  expect(await findTasks(top)).toMatchObject([{ kind: "generator", path: "built" }]);
+  expect((await loadGenerator(join(top, "built"))).name).toBe("light");
+});
+
 test.each([
   ["no file", null, /generator\.ts: is missing; add it/],
   ["a file that does not load", "export const generator = {", /generator\.ts: cannot be loaded/],

@@ -2,6 +2,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Failure } from "../core/errors.ts";
+import { GENERATOR_FILES } from "./generator.ts";
 
 export interface FoundTask {
   readonly kind: "folder" | "generator";
@@ -42,7 +43,7 @@ async function search(root: string, path: string, depth: number, found: FoundTas
   const folder = path === "." ? root : join(root, path);
   const entries = await readdir(folder, { withFileTypes: true });
   const names = new Set(entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name));
-  const kind = names.has("task.toml") ? "folder" : names.has("generator.ts") ? "generator" : null;
+  const kind = names.has("task.toml") ? "folder" : GENERATOR_FILES.some((name) => names.has(name)) ? "generator" : null;
   if (kind !== null) {
     if (found.length >= FOUND_MAX) {
       throw new Failure("task_invalid", `${root} holds more than ${FOUND_MAX} tasks; name a folder with fewer.`);
