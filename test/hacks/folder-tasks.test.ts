@@ -86,6 +86,13 @@ function rewardOf(record: TrajectoryRecord): number {
   return outcome.reward;
 }
 
+/** What the oracle did and which tests it failed, for whoever has to find out why. */
+function whatFailed({ document, bodies }: TrajectoryRecord): string {
+  const failed = document.tests.filter((one) => one.status !== "passed");
+  const seen = document.nodes.map((node) => Buffer.from(bodies.get(node.body) ?? "").toString("utf8"));
+  return JSON.stringify({ failed, seen, artifacts: document.artifacts }, null, 1);
+}
+
 const NOTHING: Script = { name: "nothing", answer: null, files: [], commands: [] };
 const honest = new Map<string, Promise<number>>();
 
@@ -125,7 +132,8 @@ test.concurrent.each(TASKS)(
   "the oracle of %s earns 1 and doing nothing earns 0 on the same machinery",
   async (name) => {
     const task = taskNamed(name);
-    expect(rewardOf(await episode(task, task.oracle, []))).toBe(1);
+    const solved = await episode(task, task.oracle, []);
+    expect(rewardOf(solved), whatFailed(solved)).toBe(1);
     expect(rewardOf(await episode(task, NOTHING, []))).toBe(0);
   },
   EPISODE_MS,
