@@ -7,7 +7,6 @@
 #include <sys/resource.h>
 
 #define STREAMS_MAX 12
-#define JOBS_MAX 512
 #define INPUT_WINDOW 262144 /* bytes a caller may send ahead of its credit, per input stream */
 #define BETWEEN_RUNS_MAX 65536 /* output of a kept shell's background children, held for the next run */
 

@@ -64,6 +64,7 @@ void groups_remove_owner(void);
 
 /* zygote.c, create.c */
 int zygote_main(int argc, char **argv);
+void zygote_abandon(const char *step) __attribute__((noreturn)); /* tells errno, undoes the start, ends */
 void staging_prepare(const char *image, const char *run_folder);
 struct box;
 pid_t box_clone(const struct box_request *request, int channel, const char **step);

@@ -5,12 +5,9 @@
  */
 #define _GNU_SOURCE
 #include "helper.h"
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -18,10 +15,7 @@
 #include <unistd.h>
 
 static void require(bool ok, const char *step) {
-  if (ok) return;
-  printf("error %s: %s\n", step, strerror(errno));
-  fflush(stdout);
-  exit(1);
+  if (!ok) zygote_abandon(step);
 }
 
 static void bind_read_only(const char *from, const char *to) {

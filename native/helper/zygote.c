@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -51,11 +52,22 @@ static int run_parent = -1;
 static char control_line[256];
 static size_t control_length;
 
-static void die(const char *step) {
+/* The run folder is reached through its parent's descriptor: the zygote's own root no longer has it. */
+static void remove_run_folder(void) {
+  int folder = openat(run_parent, owner, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder >= 0) {
+    unlinkat(folder, "zygote.sock", 0);
+    close(folder);
+  }
+  if (run_parent >= 0) unlinkat(run_parent, owner, AT_REMOVEDIR);
+}
+
+void zygote_abandon(const char *step) {
   printf("error %s: %s\n", step, strerror(errno));
   fflush(stdout);
+  umount2(run_folder, MNT_DETACH); /* the staging root, if it got that far */
   groups_remove_owner();
-  if (run_parent >= 0) unlinkat(run_parent, owner, AT_REMOVEDIR);
+  remove_run_folder();
   exit(1);
 }
 
@@ -65,16 +77,16 @@ static void name_owner(void) {
   unsigned random = 0;
   unsigned long long started = 0, inode = 0;
   int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-  if (fd < 0 || read(fd, boot, 8) != 8) die("read the boot id");
+  if (fd < 0 || read(fd, boot, 8) != 8) zygote_abandon("read the boot id");
   close(fd);
   fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-  if (fd < 0 || read(fd, line, sizeof line - 1) <= 0) die("read the start time");
+  if (fd < 0 || read(fd, line, sizeof line - 1) <= 0) zygote_abandon("read the start time");
   close(fd);
   char *rest = strrchr(line, ')'); /* the name may hold anything; the start time is the 20th field after it */
   for (int field = 0; rest != NULL && field < 20; field++) rest = strchr(rest + 1, ' ');
   if (rest != NULL) started = strtoull(rest, NULL, 10);
   if (readlink("/proc/self/ns/pid", space, sizeof space - 1) > 5) inode = strtoull(space + 5, NULL, 10);
-  if (getrandom(&random, sizeof random, 0) < 0) die("read random bytes");
+  if (getrandom(&random, sizeof random, 0) < 0) zygote_abandon("read random bytes");
   snprintf(owner, sizeof owner, "sandlot-%.8s-%llu-%d-%llu-%08x", boot, inode, getpid(), started, random);
 }
 
@@ -247,9 +259,7 @@ static void leave(void) {
     else if (boxes != NULL) usleep(500);
   }
   groups_remove_owner();
-  int folder = openat(run_parent, owner, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder >= 0) unlinkat(folder, "zygote.sock", 0);
-  unlinkat(run_parent, owner, AT_REMOVEDIR);
+  remove_run_folder();
   exit(0);
 }
 
@@ -304,17 +314,17 @@ int zygote_main(int argc, char **argv) {
   for (int at = 0; at < WAITING_MAX; at++) waiting[at].fd = -1;
   name_owner();
   run_parent = open(argv[2], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (run_parent < 0 || mkdirat(run_parent, owner, 0700) != 0) die("make the run folder");
+  if (run_parent < 0 || mkdirat(run_parent, owner, 0700) != 0) zygote_abandon("make the run folder");
   snprintf(run_folder, sizeof run_folder, "%s/%s", argv[2], owner);
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   char path[512];
   errno = ENAMETOOLONG;
   if (snprintf(path, sizeof path, "%s/zygote.sock", run_folder) >= (int)sizeof address.sun_path)
-    die("name the socket (the run folder's path is too long)");
+    zygote_abandon("name the socket (the run folder's path is too long)");
   strcpy(address.sun_path, path);
   int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof address) != 0 || listen(listener, 4096) != 0)
-    die("listen on the socket");
+    zygote_abandon("listen on the socket");
   groups_open(owner);
   int signals = watch_signals();
   fcntl(0, F_SETFL, fcntl(0, F_GETFL) | O_NONBLOCK);

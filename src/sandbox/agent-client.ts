@@ -29,10 +29,17 @@ export class AgentClient {
   constructor(id: string, socket: Socket) {
     this.id = id;
     this.#socket = socket;
-    socket.on(
-      "data",
-      frameReader((frame) => this.#receive(frame)),
-    );
+    const read = frameReader((frame) => this.#receive(frame));
+    socket.on("data", (chunk: Buffer) => {
+      try {
+        read(chunk);
+      } catch (cause) {
+        /* What a sandbox sends must never be able to end this process. */
+        const message = `Sandbox ${id} was lost: what its agent sent could not be taken in (${String(cause)}).`;
+        this.#end(new Failure("sandbox_lost", message, { cause }));
+        socket.destroy();
+      }
+    });
     socket.on("error", () => socket.destroy());
     this.gone = new Promise((resolve) => {
       socket.on("close", () => {

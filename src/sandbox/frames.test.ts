@@ -98,3 +98,9 @@ test("an exit frame is read field by field", () => {
     processLimitHits: 3,
   });
 });
+
+test("a frame longer than any agent sends is refused at once", () => {
+  const header = Buffer.alloc(12);
+  header.writeUInt32LE(PAYLOAD_BYTES_MAX + 1, 0);
+  expect(() => collect([header])).toThrow(/claims 65537 bytes/);
+});

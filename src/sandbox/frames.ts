@@ -56,7 +56,10 @@ export function encodeRequest(channel: number, type: number, payload: Uint8Array
   return frames.length === 1 ? (frames[0] ?? Buffer.alloc(0)) : Buffer.concat(frames);
 }
 
-/** Cuts a byte stream into frames, whatever its chunk borders. A payload is valid until `onFrame` returns. */
+/**
+ * Cuts a byte stream into frames, whatever its chunk borders. A payload is valid until `onFrame` returns. Throws a
+ * RangeError on a frame longer than any agent sends, instead of waiting for its bytes.
+ */
 export function frameReader(onFrame: (frame: Frame) => void): (chunk: Buffer) => void {
   let held: Buffer[] = [];
   let heldBytes = 0;
@@ -68,7 +71,9 @@ export function frameReader(onFrame: (frame: Frame) => void): (chunk: Buffer) =>
     let bytes = held.length === 1 ? chunk : Buffer.concat(held);
     wanted = FRAME_HEADER_BYTES;
     while (bytes.length >= FRAME_HEADER_BYTES) {
-      const end = FRAME_HEADER_BYTES + bytes.readUInt32LE(0);
+      const payloadBytes = bytes.readUInt32LE(0);
+      if (payloadBytes > PAYLOAD_BYTES_MAX) throw new RangeError(`a frame claims ${payloadBytes} bytes`);
+      const end = FRAME_HEADER_BYTES + payloadBytes;
       if (bytes.length < end) {
         wanted = end;
         break;

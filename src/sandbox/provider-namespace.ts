@@ -2,6 +2,7 @@
  * The default provider: sandboxes of Linux namespaces, overlay and control groups, made by the native helper. Isolation
  * is shared-kernel and says so. Needs Linux and root; `probe()` tells what is missing and how to get it.
  */
+import type { Socket } from "node:net";
 import { buildNative } from "../../native/build.ts";
 import { Failure } from "../core/errors.ts";
 import type { Runtime } from "../core/runtime.ts";
@@ -59,6 +60,7 @@ export function namespaceProvider(options: NamespaceProviderOptions): SandboxPro
       requireRoot();
       const image = buildHostImage(runtime, options.imageFolder);
       const { path } = await buildNative("helper");
+      await sweepLeftovers(runtime, runParent());
       const zygote = await startZygote(path, image.folder);
       const { memory, pids, cpu, kill } = zygote.groups;
       capabilities = capabilitiesOf(
@@ -74,6 +76,17 @@ export function namespaceProvider(options: NamespaceProviderOptions): SandboxPro
     }
   };
 
+  /** A helper that died since is replaced once. */
+  const connectToEngine = async (): Promise<Engine & { readonly socket: Socket }> => {
+    const first = await ensureEngine();
+    try {
+      return { ...first, socket: await first.zygote.connect() };
+    } catch {
+      const second = await ensureEngine();
+      return { ...second, socket: await second.zygote.connect() };
+    }
+  };
+
   return {
     name: "namespace",
     get capabilities() {
@@ -83,7 +96,7 @@ export function namespaceProvider(options: NamespaceProviderOptions): SandboxPro
     create: async (request, signal) => {
       refuse(request);
       signal.throwIfAborted();
-      const { zygote, image } = await ensureEngine();
+      const { zygote, image, socket } = await connectToEngine();
       const id = runtime.id().toLowerCase();
       const info: SandboxInfo = {
         id,
@@ -95,7 +108,7 @@ export function namespaceProvider(options: NamespaceProviderOptions): SandboxPro
         network: request.network.mode,
         labels: { ...request.labels, attemptId: request.attemptId, role: request.role, fence: String(request.fence) },
       };
-      const sandbox = await createSandbox(runtime, zygote, request, info, signal);
+      const sandbox = await createSandbox(runtime, { zygote, socket }, request, info, signal);
       live.set(id, sandbox.sandbox);
       void sandbox.gone.then(() => live.delete(id));
       return sandbox.sandbox;
@@ -151,12 +164,11 @@ async function tryOneSandbox(options: NamespaceProviderOptions): Promise<Zygote[
 
 async function createSandbox(
   runtime: Runtime,
-  zygote: Zygote,
+  { zygote, socket }: { readonly zygote: Zygote; readonly socket: Socket },
   request: SandboxRequest,
   info: SandboxInfo,
   signal: AbortSignal,
 ): Promise<{ readonly sandbox: Sandbox; readonly gone: Promise<void> }> {
-  const socket = await zygote.connect();
   const client = new AgentClient(info.id, socket);
   const kill = (): void => zygote.kill(info.id);
   const context = { client, runtime, envVars: request.envVars, kill };

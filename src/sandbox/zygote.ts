@@ -22,7 +22,7 @@ export interface Zygote {
   /** Its owner token: the name of its run folder and of its control groups. */
   readonly owner: string;
   readonly groups: GroupSupport;
-  /** False once the process has ended. */
+  /** False once the process has ended or refused a connection. */
   isAlive(): boolean;
   connect(): Promise<Socket>;
   /** Ends one sandbox by killing its PID 1. Its connection ends when nothing of it is left. */
@@ -86,7 +86,14 @@ export async function startZygote(program: string, image: string): Promise<Zygot
       kill: support["kill"] ?? "none",
     },
     isAlive: () => isAlive,
-    connect: () => connectTo(socketPath),
+    connect: async () => {
+      try {
+        return await connectTo(socketPath);
+      } catch (error) {
+        isAlive = false;
+        throw error;
+      }
+    },
     kill: (id) => {
       if (isAlive) child.stdin.write(`kill ${id}\n`);
     },
