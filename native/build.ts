@@ -146,13 +146,15 @@ async function compile(
 ): Promise<void> {
   let last: unknown = null;
   for (const attempt of flags) {
-    const [libraries, options] = [["-lm"], attempt];
     try {
-      await run(compiler, [...options, "-o", output, ...sources, ...libraries], { maxBuffer: 8 << 20 });
+      await run(compiler, [...attempt, "-o", output, ...sources, "-lm"], { maxBuffer: 8 << 20 });
       return;
     } catch (error) {
       last = error;
     }
+  }
+  if ((last as { readonly signal?: string | null }).signal != null) {
+    throw new Failure("cancelled", `Compiling ${output} was stopped; start again to compile it.`, { cause: last });
   }
   const text = (last as { readonly stderr?: string }).stderr ?? String(last);
   const missing = /fatal error: (\S+): No such file/.exec(text)?.[1];

@@ -22,6 +22,7 @@ const PHASE_NAMES: Readonly<Record<RunPhase, string>> = {
   "evaluate-before": "held-out before RL",
   rl: "RL",
   "evaluate-after": "held-out after RL",
+  evaluate: "evaluate",
   done: "done",
 };
 const PHASES = ["setup", "sft", "evaluate-before", "rl", "evaluate-after"] as const satisfies readonly RunPhase[];

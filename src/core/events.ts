@@ -10,7 +10,7 @@ export interface PassRate {
   readonly episodes: number;
 }
 
-export type RunPhase = "setup" | "sft" | "evaluate-before" | "rl" | "evaluate-after" | "done";
+export type RunPhase = "setup" | "sft" | "evaluate-before" | "rl" | "evaluate-after" | "evaluate" | "done";
 
 /** Numbers of the run so far, for boards. Rates are over the last seconds; null until known. */
 export interface RunProgress {

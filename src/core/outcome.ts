@@ -95,8 +95,3 @@ export function failedCause(code: FailureCode, turnsTaken: number): FailedCause 
   if (failureClass === "verifier") return "verifier_fault";
   return turnsTaken === 0 ? "infra_before" : "infra_during";
 }
-
-/** Whether this outcome counts against the run's infrastructure failure budget. */
-export function countsAsInfrastructure(outcome: Outcome): boolean {
-  return outcome.kind === "failed";
-}

@@ -153,7 +153,11 @@ function describeIssue(
   return `${place(key, origins, text, file)}: "${key}" is ${JSON.stringify(value)}: ${issue.message}.`;
 }
 
+/** Where a key was given: its own origin, else its line in the file, else that of the first key below it. */
 function place(key: string, origins: ReadonlyMap<string, string>, text: string, file: string): string {
-  const origin = [...origins].find(([name]) => name === key || name.startsWith(`${key}.`))?.[1];
-  return origin ?? `${file}:${tomlLine(text, key.split(".")) ?? "?"}`;
+  const own = origins.get(key);
+  if (own !== undefined) return own;
+  const line = tomlLine(text, key.split("."));
+  if (line !== null) return `${file}:${line}`;
+  return [...origins].find(([name]) => name.startsWith(`${key}.`))?.[1] ?? file;
 }

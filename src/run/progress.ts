@@ -14,7 +14,8 @@ export interface ProgressBoard {
   setMetrics(metrics: Readonly<Record<string, number>>): void;
   /** Seconds spent in each phase so far. */
   seconds(): Readonly<Record<string, number>>;
-  episodes(): number;
+  /** Seconds since this session began. */
+  elapsedSeconds(): number;
   close(): void;
 }
 
@@ -98,7 +99,7 @@ export function progressBoard(runtime: Runtime, onEvent: EventSink, sandboxesCre
       closePhase();
       return { ...secondsByPhase };
     },
-    episodes: () => episodes,
+    elapsedSeconds: () => (runtime.monotonic() - startedAt) / 1_000,
     close: () => {
       closePhase();
       tell();

@@ -7,18 +7,18 @@ import type { TrainContext } from "./train-context.ts";
 
 export async function summarize(
   context: TrainContext,
-  end: Pick<TrainSummary, "state" | "reason" | "wallSeconds">,
+  end: Pick<TrainSummary, "state" | "reason">,
 ): Promise<TrainSummary> {
-  const { store, runId, recipe, board } = context;
+  const { store, runId, recipe } = context;
   const rows = await store.episodes(runId);
   const points = await store.points(runId, ["reward", "rollout/effective_episodes"]);
   const steps = await store.steps(runId);
   const usage = await store.usage();
-  const secondsByPhase = board.seconds();
+  const totals = context.totals();
   const effective = points
     .filter((point) => point.id === "rollout/effective_episodes")
     .reduce((sum, point) => sum + point.value, 0);
-  const coreHours = ((secondsByPhase["rl"] ?? 0) * context.cores) / 3_600;
+  const coreHours = ((totals.secondsByPhase["rl"] ?? 0) * context.cores) / 3_600;
   return {
     runId,
     name: recipe.name,
@@ -27,11 +27,9 @@ export async function summarize(
     episodes: rows.length,
     outcomes: countOutcomes(rows),
     verdictsReused: rows.filter((row) => row.isVerdictReused).length,
-    sandboxesCreated: context.sandboxesCreated(),
+    ...totals,
     stepCount: steps.length,
-    secondsByPhase,
-    secondsByEpisodePhase: context.episodeSeconds,
-    effectiveEpisodesPerCoreHour: coreHours === 0 || context.isResumed ? null : effective / coreHours,
+    effectiveEpisodesPerCoreHour: coreHours === 0 ? null : effective / coreHours,
     dataFolder: context.dataFolder,
     diskBytes: usage.databaseBytes + usage.objectBytes,
     rewardByStep: points.filter((point) => point.id === "reward").map((point) => point.value),

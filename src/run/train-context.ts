@@ -14,6 +14,7 @@ import { groupSource, type SamplingMode, type Section } from "../rollout/source.
 import type { ProgressBoard } from "./progress.ts";
 import type { Recipe } from "./recipe.ts";
 import { sectionOf, trainSections } from "./sections.ts";
+import { addTotals, type RunTotals, writeTotals } from "./totals.ts";
 
 export interface TrainParts {
   readonly runId: string;
@@ -63,6 +64,8 @@ export interface TrainContext extends TrainParts {
   current: PolicySnapshot | null;
   /** Seconds all episodes together spent in each phase of their record. */
   readonly episodeSeconds: Record<string, number>;
+  /** What the run took so far, over all its sessions. */
+  readonly totals: () => RunTotals;
   readonly save: (name: string, state: CheckpointState, version: number) => Promise<void>;
   /** Plans groups of a section and runs what is ready; false when stopped before all had ended. */
   readonly gather: (section: Section, from: number, to: number, step: number) => Promise<boolean>;
@@ -74,7 +77,7 @@ export class Stopped extends Error {
 }
 
 /** Numbers the sections and ties planning, scheduling and settling together for the phases. */
-export function trainContext(parts: TrainParts, board: ProgressBoard): TrainContext {
+export function trainContext(parts: TrainParts, board: ProgressBoard, before: RunTotals): TrainContext {
   const { runId, recipe, store, runtime, drain, abort } = parts;
   const sections = trainSections(recipe);
   const source = groupSource(recipe.seed, (section, index) => parts.taskAt(section.split, index));
@@ -85,8 +88,16 @@ export function trainContext(parts: TrainParts, board: ProgressBoard): TrainCont
     board,
     current: null,
     episodeSeconds: {},
+    totals: () =>
+      addTotals(before, {
+        wallSeconds: board.elapsedSeconds(),
+        sandboxesCreated: parts.sandboxesCreated(),
+        secondsByPhase: board.seconds(),
+        secondsByEpisodePhase: context.episodeSeconds,
+      }),
     save: async (name, state, version) => {
       await parts.weights.save(name, version, state);
+      await writeTotals(store, runId, context.totals());
       parts.onEvent({ kind: "checkpoint-saved", name, step: state.step });
     },
     gather: async (section, from, to, step) => {

@@ -10,14 +10,14 @@ import { reinforce } from "./reinforce.ts";
 import type { TrainSummary } from "./report.ts";
 import { summarize } from "./summarize.ts";
 import { superviseRun } from "./supervise.ts";
+import { readTotals, writeTotals } from "./totals.ts";
 import { type CheckpointState, Stopped, type TrainContext, type TrainParts, trainContext } from "./train-context.ts";
 
 /** Ends `done`, or `stopped` by a signal, or `halted` by the failure budget; the summary says which. Other errors throw. */
 export async function train(parts: TrainParts): Promise<TrainSummary> {
   const { store, runId, recipe, runtime, onEvent } = parts;
-  const startedAt = runtime.monotonic();
   const board = progressBoard(runtime, onEvent, parts.sandboxesCreated);
-  const context = trainContext(parts, board);
+  const context = trainContext(parts, board, await readTotals(store, runId));
   onEvent({ kind: "run-started", runId, name: recipe.name, folder: parts.dataFolder, isResumed: parts.isResumed });
   let state: TrainSummary["state"] = "done";
   let reason: string | null = null;
@@ -36,7 +36,8 @@ export async function train(parts: TrainParts): Promise<TrainSummary> {
   } finally {
     board.close();
   }
-  const summary = await summarize(context, { state, reason, wallSeconds: (runtime.monotonic() - startedAt) / 1_000 });
+  await writeTotals(store, runId, context.totals());
+  const summary = await summarize(context, { state, reason });
   await store.updateRun(runId, { state, reason, summary: JSON.stringify(summary) });
   onEvent({ kind: "run-ended", runId, state });
   return summary;
