@@ -15,6 +15,7 @@ import { namespaceProvider } from "./sandbox/provider-namespace.ts";
 import { openStore } from "./store/open-store.ts";
 import { readTaskFolder } from "./task/read-folder.ts";
 import { findTasks } from "./task/task-set.ts";
+import { writeManifest } from "./task/task-tests.ts";
 
 export type { EvaluateOptions } from "./app-evaluate.ts";
 export type { AppOptions } from "./app-options.ts";
@@ -27,6 +28,17 @@ export const listTasks = findTasks;
 
 export function showTask(path: string): Promise<Task> {
   return readTaskFolder(path);
+}
+
+/** Writes the test manifest of every task folder at or below the targets; gives one line for each. */
+export async function writeManifests(targets: readonly string[]): Promise<readonly string[]> {
+  const lines: string[] = [];
+  for (const { kind, folder } of (await Promise.all(targets.map(findTasks))).flat()) {
+    if (kind !== "folder") continue;
+    const tests = await writeManifest(folder);
+    lines.push(`${folder}/tests/manifest.json written: ${tests.length} tests`);
+  }
+  return lines;
 }
 
 /** Where records live: SANDLOT_DATA, else `.sandlot` in the working folder. */

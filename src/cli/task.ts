@@ -29,6 +29,7 @@ export function addTask(program: Command): void {
     .description("Proves that tasks are honest: the oracle earns 1, doing nothing 0, wrong solutions less than 1.")
     .argument("[targets...]", "folders of tasks, task folders or generator folders (default: tasks)")
     .option("--repeats <count>", "how often each solution is run", wholeNumber(1), 3)
+    .option("--write-manifest", "first write tests/manifest.json of each task folder from its test files")
     .addHelpText("after", "\nExample:\n  sandlot task check tasks --json\n")
     .action(action(checkTasks));
 }
@@ -79,13 +80,17 @@ function taskJson(task: Task): object {
 async function checkTasks(
   context: CliContext,
   args: readonly unknown[],
-  options: { readonly repeats: number },
+  options: { readonly repeats: number; readonly writeManifest?: boolean },
 ): Promise<number> {
-  const targets = (args[0] as readonly string[] | undefined) ?? [];
+  const named = (args[0] as readonly string[] | undefined) ?? [];
+  const targets = named.length === 0 ? ["tasks"] : named;
   const app = await import("../app.ts");
   const signals = stopSignals(systemRuntime(), (text) => void process.stderr.write(`${text.split(".")[0]}.\n`));
   try {
-    const reports = await app.checkTasks(targets.length === 0 ? ["tasks"] : targets, {
+    if (options.writeManifest === true) {
+      for (const line of await app.writeManifests(targets)) process.stderr.write(`${printableLine(line)}\n`);
+    }
+    const reports = await app.checkTasks(targets, {
       repeats: options.repeats,
       signal: signals.drain,
       onEvent: (line) => void process.stderr.write(`${printableLine(line)}\n`),
