@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { AppOptions } from "./app-options.ts";
-import { openMachinery, runtime } from "./app-parts.ts";
+import { openGenerator, openMachinery, runtime } from "./app-parts.ts";
 import { openTrainedPolicy } from "./app-train.ts";
 import { Failure } from "./core/errors.ts";
 import { canonicalJson } from "./core/json.ts";
@@ -18,7 +18,6 @@ import { evaluate } from "./run/evaluate.ts";
 import { recipeSchema } from "./run/recipe.ts";
 import type { EvaluateSummary } from "./run/report.ts";
 import { openStore } from "./store/open-store.ts";
-import { loadGenerator } from "./task/generator.ts";
 import { readTaskFolder } from "./task/read-folder.ts";
 import { findTasks } from "./task/task-set.ts";
 
@@ -148,7 +147,7 @@ async function tasksOf(
       `There is no task.toml and no generator.ts in ${target}. Try tasks/ or tasks/generator/first-light.`,
     );
   }
-  const generator = await loadGenerator(first.folder);
+  const generator = await openGenerator(first.folder);
   const split = options.split ?? generator.splits.find((name) => name !== "train") ?? generator.splits[0] ?? "train";
   const seed = deriveSeed(options.seed, "tasks");
   const tasks = Array.from({ length: options.tasksMax }, (_, index) => generator.generate({ split, index, seed }));

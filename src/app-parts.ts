@@ -2,13 +2,14 @@
  * Picks the adapters and wires them: which provider makes sandboxes, which store holds the truth, how episodes run.
  * With `app.ts` the only place that knows concrete adapters; everything below receives ports.
  */
-import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Tool } from "./core/environment.ts";
 import type { EpisodeRunner } from "./core/episode.ts";
 import type { Runtime } from "./core/runtime.ts";
 import type { SandboxPool, SandboxProvider } from "./core/sandbox.ts";
+import type { TaskGenerator } from "./core/task.ts";
 import type { VerdictMemory } from "./core/verifier.ts";
 import type { GraderOptions } from "./episode/grade.ts";
 import { createEpisodeRunner } from "./episode/run-episode.ts";
@@ -19,6 +20,7 @@ import { systemRuntime } from "./runtime/system.ts";
 import { buildHostImage } from "./sandbox/host-image.ts";
 import { sandboxPool } from "./sandbox/pool.ts";
 import { namespaceProvider } from "./sandbox/provider-namespace.ts";
+import { loadGenerator } from "./task/generator.ts";
 import { verdictIdentity } from "./verifier/identity.ts";
 import { createVerifier } from "./verifier/verifier.ts";
 
@@ -112,6 +114,17 @@ export function packageFolder(): string {
       folder = dirname(folder);
     }
   }
+}
+
+/**
+ * The generator of a folder. In a built package the shipped generators are taken from `dist/`, since Node strips no
+ * types below `node_modules`.
+ */
+export function openGenerator(folder: string): Promise<TaskGenerator> {
+  const way = relative(packageFolder(), resolve(folder));
+  const built = join(packageFolder(), "dist", way);
+  const isBuilt = import.meta.url.endsWith(".js") && !way.startsWith("..") && existsSync(built);
+  return loadGenerator(isBuilt ? built : folder);
 }
 
 /** Version of the package, and the commit of its work tree where there is one. */

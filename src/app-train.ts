@@ -4,7 +4,7 @@ import { mkdir, readdir, rm } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import type { AppOptions } from "./app-options.ts";
-import { openMachinery, runtime } from "./app-parts.ts";
+import { openGenerator, openMachinery, runtime } from "./app-parts.ts";
 import { Failure } from "./core/errors.ts";
 import { canonicalJson } from "./core/json.ts";
 import type { Policy, Tokenizer } from "./core/policy.ts";
@@ -21,7 +21,6 @@ import { type Recipe, recipeSchema } from "./run/recipe.ts";
 import type { TrainSummary } from "./run/report.ts";
 import { train } from "./run/train.ts";
 import { openStore } from "./store/open-store.ts";
-import { loadGenerator } from "./task/generator.ts";
 import { grpoAdvantages } from "./trainer/algorithm/grpo.ts";
 import { batchId } from "./trainer/batch.ts";
 import { createTrainer } from "./trainer/train-step.ts";
@@ -103,7 +102,7 @@ async function runTraining(
 ): Promise<TrainSummary> {
   const { recipe } = config;
   const cores = availableParallelism();
-  const generator = await loadGenerator(config.generatorFolder);
+  const generator = await openGenerator(config.generatorFolder);
   const model = await openModel(
     recipe,
     generator,
@@ -190,7 +189,7 @@ export async function openTrainedPolicy(
     throw new Failure("config_invalid", `Run ${run.runId} is an evaluation and has no weights.`);
   const config = JSON.parse(run.config) as StoredConfig;
   const recipe = recipeSchema.parse(config.recipe);
-  const generator = await loadGenerator(config.generatorFolder);
+  const generator = await openGenerator(config.generatorFolder);
   const folder = join(runFolder(dataFolder, run.runId), "checkpoints");
   const model = await openModel(
     { ...recipe, policy: { ...recipe.policy, temperature } },
