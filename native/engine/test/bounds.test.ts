@@ -32,7 +32,17 @@ test.skipIf(!hasSanitizers())(
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const program = join(folder, "bounds");
     const sources = readdirSync(ENGINE).filter((name) => name.endsWith(".c") && !name.startsWith("addon"));
-    const flags = ["-O0", "-std=gnu11", "-pthread", "-ffp-contract=fast", "-Wno-psabi", ...SANITIZERS];
+    const flags = [
+      "-O0",
+      "-std=gnu11",
+      "-pthread",
+      "-ffp-contract=fast",
+      "-Wall",
+      "-Wextra",
+      "-Werror",
+      "-Wno-psabi",
+      ...SANITIZERS,
+    ];
     const files = [join(ENGINE, "test", "bounds.c"), ...sources.map((name) => join(ENGINE, name))];
     execFileSync(findCompiler(["clang"]), [...flags, "-o", program, ...files, "-lm"]);
     // Leak detection needs a privilege that sandboxes of tests often lack; bounds do not.
