@@ -12,12 +12,12 @@ export async function evaluateSections(context: TrainContext, moment: "before" |
   const { recipe, store, runId, board, onEvent } = context;
   const sections = context.sections.filter((section) => section.name.startsWith(`${moment}-`));
   const total = sections.reduce((sum, section) => sum + section.groupCount, 0);
-  board.enter(moment === "before" ? "evaluate-before" : "evaluate-after", total, `${total} held-out episodes`);
+  let already = 0;
+  for (const section of sections) already += (await sectionRows(context, section)).length;
+  board.enter(moment === "before" ? "evaluate-before" : "evaluate-after", total, `${total} held-out episodes`, already);
   const step = moment === "before" ? 0 : recipe.rl.steps;
   const rates = new Map<string, PassRate>();
   for (const section of sections) {
-    const already = (await sectionRows(context, section)).length;
-    board.advance(already);
     if (!(await context.gather(section, 0, section.groupCount, step))) throw new Stopped("stopped while evaluating");
     rates.set(section.name, sectionRate(context, await sectionRows(context, section), section));
   }

@@ -6,7 +6,8 @@ const TELL_EVERY_MS = 250;
 const RATE_WINDOW_MS = 5_000;
 
 export interface ProgressBoard {
-  enter(phase: RunPhase, total: number, note: string): void;
+  /** `done` units of the phase were done by an earlier session. */
+  enter(phase: RunPhase, total: number, note: string, done?: number): void;
   /** One more unit of the phase is done. */
   advance(count?: number): void;
   episodeEnded(sampledTokens: number): void;
@@ -30,7 +31,10 @@ export function progressBoard(runtime: Runtime, onEvent: EventSink, sandboxesCre
   const secondsByPhase: Record<string, number> = {};
   const samples: Sample[] = [];
   let phase: RunPhase = "setup";
+  /** Up to when the phase's seconds are booked. */
   let phaseAt = startedAt;
+  let enteredAt = startedAt;
+  let doneBefore = 0;
   let done = 0;
   let total = 0;
   let episodes = 0;
@@ -50,14 +54,14 @@ export function progressBoard(runtime: Runtime, onEvent: EventSink, sandboxesCre
     const [first, last] = [samples[0], samples.at(-1)];
     const seconds = first && last ? (last.at - first.at) / 1_000 : 0;
     const rate = (from: number, to: number): number | null => (seconds < 0.5 ? null : (to - from) / seconds);
-    const inPhase = (now - phaseAt) / 1_000;
+    const inPhase = (now - enteredAt) / 1_000;
     onEvent({
       kind: "progress-made",
       progress: {
         phase,
         done,
         total,
-        etaSeconds: done > 0 && total > done ? (inPhase / done) * (total - done) : null,
+        etaSeconds: done > doneBefore && total > done ? (inPhase / (done - doneBefore)) * (total - done) : null,
         elapsedSeconds: (now - startedAt) / 1_000,
         episodes,
         sandboxesPerSecond: rate(first?.sandboxes ?? 0, last?.sandboxes ?? 0),
@@ -74,10 +78,12 @@ export function progressBoard(runtime: Runtime, onEvent: EventSink, sandboxesCre
   };
   schedule();
   return {
-    enter: (next, nextTotal, note) => {
+    enter: (next, nextTotal, note, already = 0) => {
       closePhase();
       phase = next;
-      done = 0;
+      enteredAt = runtime.monotonic();
+      done = already;
+      doneBefore = already;
       total = nextTotal;
       onEvent({ kind: "phase-entered", phase, total, note });
       tell();

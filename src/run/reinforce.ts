@@ -10,8 +10,7 @@ import { Stopped, type TrainContext } from "./train-context.ts";
 export async function reinforce(context: TrainContext, from: number): Promise<void> {
   const { recipe, board, drain, abort } = context;
   const { rl } = recipe;
-  board.enter("rl", rl.steps, `${rl.groupsPerBatch} groups of ${rl.groupSize} per step`);
-  board.advance(from);
+  board.enter("rl", rl.steps, `${rl.groupsPerBatch} groups of ${rl.groupSize} per step`, from);
   const section = context.sections.find((candidate) => candidate.name === "rl");
   for (let step = from + 1; step <= rl.steps && section !== undefined; step += 1) {
     const isGathered = await context.gather(section, (step - 1) * rl.groupsPerBatch, step * rl.groupsPerBatch, step);

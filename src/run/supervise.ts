@@ -10,8 +10,7 @@ export async function superviseRun(context: TrainContext, from: number): Promise
   const { sft } = recipe;
   const steps = sft.demonstrations === 0 ? 0 : sft.steps;
   const sequences = steps === 0 ? [] : context.demonstrations();
-  board.enter("sft", steps, `${sequences.length} demonstrations`);
-  board.advance(from);
+  board.enter("sft", steps, `${sequences.length} demonstrations`, from);
   for (let step = from + 1; step <= steps; step += 1) {
     const random = randomFrom(deriveSeed(recipe.seed, "sft-batch", step));
     const batch = Array.from({ length: Math.min(sft.batch, sequences.length) }, () => random.pick(sequences));
