@@ -55,7 +55,9 @@ export async function evaluateTarget(
   const { tasks, taskSet } = await tasksOf(target, options);
   const store = await openStore({ folder: app.dataFolder, runtime, mode: "owner" });
   const defaults = recipeSchema.parse({});
-  const machinery = openMachinery({ ...defaults.sandbox, lentMax: options.concurrency }, availableParallelism(), store);
+  // A grading may hold two sandboxes at once, one for its tests and one for the graded program.
+  const sandbox = { ...defaults.sandbox, lentMax: 2 * options.concurrency };
+  const machinery = openMachinery(sandbox, availableParallelism(), store);
   const runId = runtime.id();
   let chosen: ChosenPolicy | null = null;
   try {

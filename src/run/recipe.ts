@@ -77,8 +77,8 @@ const evaluation = z.strictObject({
 
 const sandbox = z.strictObject({
   provider: z.enum(["namespace"]).default("namespace"),
-  /** Sandboxes lent at once. */
-  lentMax: count(1, 100_000).default(16),
+  /** Sandboxes lent at once; one grading may need two. */
+  lentMax: count(2, 100_000).default(16),
   /** Sandboxes being created at once; 0 means one per core. */
   creatingMax: count(0, 1_024).default(0),
   /** Sandboxes kept ready ahead of demand. */

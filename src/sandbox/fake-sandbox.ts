@@ -215,7 +215,7 @@ export function fakeProvider(options: FakeSandboxOptions = {}): SandboxProvider 
     },
     probe: async () => ({ provider: "fake", ok: true, lines: [] }),
     create: async (request, signal) => {
-      signal.throwIfAborted();
+      if (signal.aborted) throw new Failure("cancelled", "The creation was cancelled.", { cause: signal.reason });
       if (failures > 0) {
         failures -= 1;
         throw new Failure("sandbox_unavailable", "This creation fails on purpose.");

@@ -95,7 +95,7 @@ export function namespaceProvider(options: NamespaceProviderOptions): SandboxPro
     probe: () => probeNamespaces({ run: () => tryOneSandbox(options) }),
     create: async (request, signal) => {
       refuse(request);
-      signal.throwIfAborted();
+      refuseCancelled(signal);
       const { zygote, image, socket } = await connectToEngine();
       const id = runtime.id().toLowerCase();
       const info: SandboxInfo = {
@@ -179,7 +179,7 @@ async function createSandbox(
   signal.addEventListener("abort", abort, { once: true });
   try {
     const result = await first.result;
-    signal.throwIfAborted();
+    refuseCancelled(signal);
     if (result.exitCode !== 0)
       throw new Failure(
         "sandbox_unavailable",
@@ -188,7 +188,7 @@ async function createSandbox(
   } catch (error) {
     kill();
     await client.gone;
-    signal.throwIfAborted();
+    refuseCancelled(signal);
     const isOurs = error instanceof Failure && error.code === "sandbox_unavailable";
     if (isOurs) throw error;
     throw new Failure("sandbox_unavailable", `Sandbox ${info.id} could not be made: ${String(error)}`, {
@@ -198,6 +198,11 @@ async function createSandbox(
     signal.removeEventListener("abort", abort);
   }
   return { sandbox: namespaceSandbox(info, context, request.lifetimeMs), gone: client.gone };
+}
+
+function refuseCancelled(signal: AbortSignal): void {
+  if (signal.aborted)
+    throw new Failure("cancelled", "The creation of a sandbox was cancelled.", { cause: signal.reason });
 }
 
 function encodeCreate(info: SandboxInfo): Buffer {

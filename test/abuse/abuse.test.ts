@@ -1,5 +1,5 @@
 /** What a hostile or broken program may try: each ends as a value of its own sandbox, beside an unharmed sibling. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { expect, test } from "vitest";
 import { systemRuntime } from "../../src/runtime/system.ts";
 import { namespaceProvider } from "../../src/sandbox/provider-namespace.ts";
@@ -170,3 +170,27 @@ test.each([
     await provider.close();
   }),
 );
+
+test("53. an agent holds one connection, its own, however many siblings it has", () =>
+  beside(async () => {
+    const sockets = (pid: string): number =>
+      readdirSync(`/proc/${pid}/fd`).filter((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`).startsWith("socket:")).length;
+    const mine = agentsOf(process.pid);
+    expect(mine.length).toBeGreaterThanOrEqual(2);
+    expect(mine.map(sockets)).toEqual(mine.map(() => 1));
+  }));
+
+/** The agents of this process's helpers, by the host's process ids. */
+function agentsOf(owner: number): string[] {
+  const status = (pid: string): string => {
+    try {
+      return readFileSync(`/proc/${pid}/status`, "utf8");
+    } catch {
+      return "";
+    }
+  };
+  const parent = (pid: string): string => /PPid:\t(\d+)/.exec(status(pid))?.[1] ?? "";
+  return readdirSync("/proc").filter(
+    (pid) => /^\d+$/.test(pid) && status(pid).includes("sandlot-agent") && parent(parent(pid)) === String(owner),
+  );
+}

@@ -54,6 +54,17 @@ export function ioConformance(boxes: Boxes): void {
       }
     }));
 
+  test("36b. what a command wrote before its exit arrives whole, also when this process was busy meanwhile", () =>
+    boxes.with(async (sandbox) => {
+      for (let bytes = 300_000; bytes < 900_000; bytes += 50_000) {
+        const running = sandbox.exec(["head", "-c", String(bytes), "/dev/zero"], OPTIONS);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        const end = performance.now() + 60;
+        while (performance.now() < end);
+        expect((await running).stdout.length).toBe(bytes);
+      }
+    }));
+
   test("37. much input, a reader that never reads, and one that stops reading do not hang", () =>
     boxes.with(async (sandbox) => {
       const much = new Uint8Array(20 * MIB);

@@ -1,6 +1,6 @@
 /** Cases 1 to 18, 61 and 62: processes, time, and the end of a sandbox. */
 import { expect, test } from "vitest";
-import { type Boxes, OPTIONS, output, processLines, text } from "./sandbox-parts.ts";
+import { type Boxes, OPTIONS, output, processLines, REQUEST, text } from "./sandbox-parts.ts";
 
 export function processConformance(boxes: Boxes): void {
   test("1. a command past its time limit is ended and leaves no process", () =>
@@ -159,6 +159,16 @@ export function processConformance(boxes: Boxes): void {
     const running = sandbox.exec("sleep 987", OPTIONS).catch((error: unknown) => error);
     await sandbox.destroy();
     expect(await running).toMatchObject({ code: "sandbox_destroyed" });
+  });
+
+  test("a creation that is cancelled says so, before and while it is under way", async () => {
+    const before = AbortSignal.abort();
+    await expect(boxes.provider().create(REQUEST, before)).rejects.toMatchObject({ code: "cancelled" });
+    const controller = new AbortController();
+    const creating = boxes.provider().create(REQUEST, controller.signal);
+    controller.abort();
+    await expect(creating).rejects.toMatchObject({ code: "cancelled" });
+    expect(await boxes.provider().list()).toEqual([]);
   });
 
   test("62. destroying twice is fine, and using a destroyed sandbox says so", async () => {
