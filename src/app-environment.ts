@@ -3,7 +3,7 @@
  * `edit` and `submit`. For programs that bring their own policy and loop; `sandlot train` does not use it.
  */
 import { availableParallelism } from "node:os";
-import { openMachinery, verdictIdentityOn, verdictMemory } from "./app-parts.ts";
+import { openMachinery, SYSTEM_TEXT, verdictIdentityOn, verdictMemory } from "./app-parts.ts";
 import type { Environment } from "./core/environment.ts";
 import type { Task } from "./core/task.ts";
 import { openEnvironment } from "./episode/environment.ts";
@@ -15,8 +15,6 @@ import { viewTool } from "./policy/tool/view.ts";
 import { recipeSchema } from "./run/recipe.ts";
 import { createVerifier } from "./verifier/verifier.ts";
 
-const SYSTEM_TEXT = "You act in an isolated Linux sandbox. Work on the task until it is solved, then call submit.";
-
 export interface Environments {
   /** A fresh environment for one episode of this task. The caller closes it. */
   open(task: Task): Environment;
@@ -27,7 +25,7 @@ export interface Environments {
 /** Needs root and a kernel that allows namespaces; `sandlot doctor` says what is missing. */
 export function openEnvironments(): Environments {
   const { sandbox } = recipeSchema.parse({});
-  const machinery = openMachinery(sandbox, availableParallelism(), verdictMemory());
+  const machinery = openMachinery(sandbox, availableParallelism(), verdictMemory(), SYSTEM_TEXT);
   const { pool, runtime } = machinery;
   const grader = createGrader({
     pool,

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { AppOptions } from "./app-options.ts";
-import { openGenerator, openMachinery, runtime } from "./app-parts.ts";
+import { openGenerator, openMachinery, runtime, SYSTEM_TEXT } from "./app-parts.ts";
 import { openTrainedPolicy } from "./app-train.ts";
 import { Failure } from "./core/errors.ts";
 import { canonicalJson } from "./core/json.ts";
@@ -57,7 +57,7 @@ export async function evaluateTarget(
   const defaults = recipeSchema.parse({});
   // A grading may hold two sandboxes at once, one for its tests and one for the graded program.
   const sandbox = { ...defaults.sandbox, lentMax: 2 * options.concurrency };
-  const machinery = openMachinery(sandbox, availableParallelism(), store);
+  const machinery = openMachinery(sandbox, availableParallelism(), store, systemTextOf(options));
   const runId = runtime.id();
   let chosen: ChosenPolicy | null = null;
   try {
@@ -98,6 +98,11 @@ export async function evaluateTarget(
     await chosen?.close();
     await store.close();
   }
+}
+
+/** A trained run's model is shown the instruction alone, as in its training. */
+function systemTextOf({ policy }: EvaluateOptions): string | null {
+  return ["oracle", "nop"].includes(policy) || policy.startsWith("openai:") ? SYSTEM_TEXT : null;
 }
 
 interface ChosenPolicy {

@@ -109,7 +109,8 @@ async function runTraining(
     config.threads,
     join(runFolder(options.dataFolder, runId), "checkpoints"),
   );
-  const machinery = openMachinery(recipe.sandbox, cores, store);
+  // The embedded model is shown the bare instruction, as in its demonstrations.
+  const machinery = openMachinery(recipe.sandbox, cores, store, null);
   let reference: PolicySnapshot | null = null;
   try {
     return await train({

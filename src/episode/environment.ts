@@ -24,7 +24,8 @@ export interface EnvironmentOptions {
   readonly pool: SandboxPool;
   readonly grader: Grader;
   readonly tools: readonly Tool[];
-  readonly systemText: string;
+  /** Told before the instruction, with the limits; null for a policy that is shown the instruction alone. */
+  readonly systemText: string | null;
   readonly runtime: Runtime;
   /** Names this attempt's sandboxes; unique among those alive. Default: a new id. */
   readonly attemptId?: string;
@@ -125,7 +126,7 @@ export class EpisodeEnvironment implements Environment {
     if (options.seed !== undefined) this.#gradingSeed = options.seed;
     const limits = `Limits: ${leftText(this.#limits.left())}; one command may take ${Math.floor(task.limits.commandMs / 1000)} s.`;
     const state = this.#state([
-      { role: "system", text: `${systemText}\n\n${limits}` },
+      ...(systemText === null ? [] : [{ role: "system", text: `${systemText}\n\n${limits}` } as const]),
       { role: "user", text: task.instruction },
     ]);
     this.#states.push(state);

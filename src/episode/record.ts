@@ -27,12 +27,16 @@ export interface RecordContext {
   readonly promptHash: string;
 }
 
-export function recordContext(code: RecordContext["code"], tools: readonly Tool[], systemText: string): RecordContext {
+export function recordContext(
+  code: RecordContext["code"],
+  tools: readonly Tool[],
+  systemText: string | null,
+): RecordContext {
   const definitions = tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
   return {
     code,
     toolsHash: hash("sha256", canonicalJson(definitions), "hex"),
-    promptHash: hash("sha256", systemText, "hex"),
+    promptHash: hash("sha256", systemText ?? "", "hex"),
   };
 }
 

@@ -21,7 +21,8 @@ const STOP_GRACE_MS = 5_000;
 
 export interface EpisodeRunnerOptions extends GraderOptions {
   readonly tools: readonly Tool[];
-  readonly systemText: string;
+  /** Told before every instruction, with the limits; null shows the instruction alone. */
+  readonly systemText: string | null;
   /** Weakest isolation the agent may run in; default `namespace`. */
   readonly isolationMin?: Isolation;
   /** Version of this program, and its commit where known. */
