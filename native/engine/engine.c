@@ -2,13 +2,28 @@
 #include "engine.h"
 #include <math.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 Engine *engine_place(const Config *config);
 void engine_release(Engine *engine);
 
+#if defined(__x86_64__)
+/* Whether the processor has AVX2 and FMA, and the system keeps the wide registers across a switch of tasks. */
+static int has_avx2(void) {
+  const unsigned int fma = 1u << 12, osxsave = 1u << 27, avx = 1u << 28, avx2 = 1u << 5;
+  unsigned int eax, ebx, ecx, edx, low, high;
+  if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || (ecx & (fma | osxsave | avx)) != (fma | osxsave | avx)) return 0;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  if ((low & 6) != 6) return 0;
+  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (ebx & avx2) != 0;
+}
+#endif
+
 const Kernels *choose_kernels(int force_generic) {
 #if defined(__x86_64__)
-  if (!force_generic && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &kernels_avx2;
+  if (!force_generic && has_avx2()) return &kernels_avx2;
 #endif
   (void)force_generic;
   return &kernels_generic;
