@@ -1,6 +1,6 @@
 /**
  * The engine's Node-API addon as TypeScript sees it. Short calls return at once; heavy ones settle a promise and run off
- * the event loop. One heavy call at a time: `lane` queues them, and no short call may run beside a heavy one.
+ * the event loop. `Engine.use` (engine.ts) queues them: one heavy call at a time, and no short call beside a heavy one.
  */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
