@@ -171,7 +171,7 @@ function writeLoaderCache(root: string): void {
       .join("\n")}\n`,
   );
   try {
-    execFileSync("ldconfig", ["-X", "-f", configuration, "-C", cache], {
+    execFileSync("/sbin/ldconfig", ["-X", "-f", configuration, "-C", cache], {
       stdio: "ignore",
       env: { PATH: "/usr/sbin:/sbin:/usr/bin:/bin" },
     });

@@ -5,7 +5,7 @@
 import { constants } from "node:os";
 import { Failure } from "../core/errors.ts";
 import type { Runtime } from "../core/runtime.ts";
-import type { ExecOptions, ExecResult, ExecVerdict, SandboxProcess, StartError } from "../core/sandbox.ts";
+import type { ExecOptions, ExecPipe, ExecResult, ExecVerdict, SandboxProcess, StartError } from "../core/sandbox.ts";
 import type { AgentClient } from "./agent-client.ts";
 import {
   decodeExit,
@@ -25,6 +25,9 @@ const AGENT_LATE_MS = 500;
 /** The agent waits this long for a killed tree to leave the kernel. */
 const TREE_GONE_MS = 2_000;
 const TIMER_MS_MAX = 2_147_483_647;
+/** `STREAMS_MAX` and `PIPE_FD_MAX` of the helper; a descriptor used both ways counts twice there. */
+const PIPES_MAX = 4;
+const PIPE_FD_MAX = 255;
 const REQUEST_BYTES_MAX = 4 << 20;
 
 const USERS: Readonly<Record<string, { readonly uid: number; readonly home: string }>> = {
@@ -82,8 +85,21 @@ export function commandEnvVars(
   return Object.assign(base, ...layers.map((layer) => layer ?? {}));
 }
 
+/** Throws `request_invalid` for a descriptor the helper could not give. */
+function refuseBadPipes(pipes: readonly ExecPipe[]): void {
+  const isValid = (fd: number): boolean => Number.isInteger(fd) && fd >= 3 && fd <= PIPE_FD_MAX;
+  const fds = new Set(pipes.map((pipe) => pipe.fd));
+  if (pipes.length > PIPES_MAX || fds.size < pipes.length || !pipes.every((pipe) => isValid(pipe.fd)))
+    throw new Failure(
+      "request_invalid",
+      `A command may have at most ${PIPES_MAX} extra descriptors, each once, from 3 to ${PIPE_FD_MAX}; ` +
+        `asked for ${pipes.map((pipe) => pipe.fd).join(", ")}.`,
+    );
+}
+
 function toFrame(context: CommandContext, command: string | readonly string[], options: ExecOptions): ExecFrame {
   const user = sandboxUser(options.user);
+  refuseBadPipes(options.pipes ?? []);
   return {
     kind: JOB.command,
     killsAtLimit: options.onOutputLimit === "kill",

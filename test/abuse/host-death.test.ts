@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemRuntime } from "../../src/runtime/system.ts";
 import { groupMounts } from "../../src/sandbox/leftovers.ts";
@@ -25,7 +26,7 @@ afterEach(async () => {
 
 /** Starts a program with three busy sandboxes; resolves with its helper's pid. */
 async function startOwner(): Promise<{ readonly helper: number; readonly exited: Promise<void> }> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, "owner-program.ts")], {
+  const child = spawn(process.execPath, [fileURLToPath(new URL("./owner-program.ts", import.meta.url))], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   owner = child;

@@ -106,6 +106,10 @@ export function ioConformance(boxes: Boxes): void {
         pipes,
       });
       expect(listed).toBe("['0', '1', '2', '3', '5']\n");
+      for (const bad of [[{ fd: 2 }], [{ fd: 3 }, { fd: 3 }], [{ fd: 1_000 }]])
+        await expect(sandbox.exec("true", { ...OPTIONS, pipes: bad })).rejects.toMatchObject({
+          code: "request_invalid",
+        });
     }));
 
   test("declared descriptors carry bytes both ways, apart from standard output", () =>
