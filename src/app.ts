@@ -17,8 +17,6 @@ import { readTaskFolder } from "./task/read-folder.ts";
 import { findTasks } from "./task/task-set.ts";
 import { writeManifest } from "./task/task-tests.ts";
 
-export type { EvaluateOptions } from "./app-evaluate.ts";
-export type { AppOptions } from "./app-options.ts";
 
 export const train = startTraining;
 export const resume = resumeTraining;

@@ -88,13 +88,3 @@ export function toFailure(error: unknown): Failure {
   const message = error instanceof Error ? error.message : String(error);
   return new Failure("unexpected", message, { cause: error });
 }
-
-/** Runs one boundary of an episode; an error no inner boundary has named gets this `code`. */
-export async function boundary<T>(code: FailureCode, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof Failure) throw error;
-    throw new Failure(code, `${code}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
-  }
-}

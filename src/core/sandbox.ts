@@ -28,10 +28,9 @@ export interface SandboxLimits {
   readonly shmBytes: number;
 }
 
-export type SandboxRole = "agent" | "verifier" | "subject";
-
 export interface SandboxRequest {
   readonly attemptId: string;
+  /** `agent`, `verifier` or `subject`; a regrading adds its number. */
   readonly role: string;
   readonly fence: number;
   readonly image: ImageReference;

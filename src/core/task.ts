@@ -15,8 +15,6 @@ export interface TaskIdentity {
   readonly family: string;
 }
 
-export type Split = "train" | "held-out" | "eval";
-
 export interface TaskLimits {
   readonly turnsMax: number;
   /** Tokens the policy may sample over the episode. */
