@@ -37,7 +37,10 @@ static const char *keep_only(int *channel, int *go, struct box_groups *groups) {
   syscall(SYS_close_range, 0, 2, 0);
   *channel = keep(*channel, &next);
   *go = keep(*go, &next);
-  for (int at = 0; at < groups->join_count; at++) groups->join[at] = keep(groups->join[at], &next);
+  for (int at = 0; at < groups->join_count; at++) {
+    groups->join[at] = keep(groups->join[at], &next);
+    groups->park[at] = keep(groups->park[at], &next);
+  }
   for (size_t at = 0; at < sizeof others / sizeof *others; at++) *others[at] = keep(*others[at], &next);
   groups->clone_into = -1;
   if (*channel < 0 || *go < 0) return "keep the channel";
@@ -59,6 +62,7 @@ __attribute__((noreturn)) static void child(const struct box_request *request, i
   close(go);
   setsid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (failed == NULL) failed = groups_hide(&groups);
   if (failed == NULL) failed = confine_early();
   if (failed == NULL) failed = rootfs_enter(request);
   if (failed == NULL) failed = confine_late();
@@ -89,8 +93,7 @@ pid_t box_clone(const struct box_request *request, int channel, const char **ste
   pid_t pid = -1;
   if (pipe2(go, O_CLOEXEC) == 0) {
     struct clone_args arguments = {
-        .flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC |
-                 CLONE_NEWCGROUP,
+        .flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC,
         .exit_signal = SIGCHLD,
     };
     if (groups.clone_into >= 0) {

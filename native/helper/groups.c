@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,11 +99,12 @@ static int open_counter(int folder, const char *name) { return openat(folder, na
 
 /* A thread that writes "0" to `tasks` moves itself without the machine-wide lock that `cgroup.procs` takes, and that lock
    waits for every processor to pass a quiet point: milliseconds for each command on an idle machine. */
-static bool add_join(struct box_groups *out, int folder) {
+static bool add_join(struct box_groups *out, int folder, int owner) {
   int fd = openat(folder, "tasks", O_WRONLY | O_CLOEXEC);
   if (fd < 0) return false;
+  out->park[out->join_count] = openat(owner, "tasks", O_WRONLY | O_CLOEXEC);
   out->join[out->join_count++] = fd;
-  return true;
+  return out->park[out->join_count - 1] >= 0;
 }
 
 static bool limit_memory(const struct box_request *request, int folder, bool is_v2, struct box_groups *out) {
@@ -166,7 +168,7 @@ static bool create_v1(int which, const struct box_request *request, struct box_g
     out->leaf_kills = false;
     ok = delegate(folder);
   } else {
-    ok = ok && add_join(out, folder);
+    ok = ok && add_join(out, folder, owner_fd[which]);
   }
   close(folder);
   return ok;
@@ -186,8 +188,25 @@ int groups_create(const struct box_request *request, struct box_groups *out) {
   return -1;
 }
 
+/* Makes the commands' groups the top of what a command can see of the hierarchies: a namespace begins where its maker
+   stands at that moment. Without this /proc/self/cgroup would tell each command of its owner on the host. */
+const char *groups_hide(struct box_groups *groups) {
+  const char *failed = NULL;
+  for (int at = 0; at < groups->join_count; at++)
+    if (write(groups->join[at], "0", 1) != 1) failed = "enter the control groups";
+  if (failed == NULL && unshare(CLONE_NEWCGROUP) != 0) failed = "make the control group namespace";
+  for (int at = 0; at < groups->join_count; at++) {
+    if (failed == NULL && write(groups->park[at], "0", 1) != 1) failed = "leave the control groups";
+    close(groups->park[at]);
+  }
+  return failed;
+}
+
 void groups_close(struct box_groups *groups) {
-  for (int at = 0; at < groups->join_count; at++) close(groups->join[at]);
+  for (int at = 0; at < groups->join_count; at++) {
+    close(groups->join[at]);
+    if (groups->park[at] >= 0) close(groups->park[at]);
+  }
   int others[] = {groups->leaf_root, groups->clone_into, groups->oom_events, groups->memory_now,
                   groups->memory_peak, groups->pids_now, groups->pids_events, groups->cpu_stat};
   for (size_t at = 0; at < sizeof others / sizeof *others; at++)

@@ -47,6 +47,7 @@ struct box_request {
 #define JOIN_MAX 4
 struct box_groups {
   int join[JOIN_MAX]; /* v1 `tasks` files: writing "0" moves the writer */
+  int park[JOIN_MAX]; /* the same for the owner's groups, where the agent itself stays */
   int join_count;
   int leaf_root; /* folder in which the agent makes one group per command; -1 where there is none */
   bool leaf_kills; /* the leaves have cgroup.kill (v2) */
@@ -59,6 +60,7 @@ void groups_open(const char *owner);
 const char *groups_report(void);
 int groups_create(const struct box_request *request, struct box_groups *out); /* 0, or -1 with errno; undone on error */
 void groups_close(struct box_groups *groups);
+const char *groups_hide(struct box_groups *groups); /* run by the agent; NULL, or the step that failed */
 bool groups_remove(const char *id); /* false while a process still holds one */
 void groups_remove_owner(void);
 

@@ -137,6 +137,7 @@ export function kernelConformance(boxes: Boxes): void {
         ),
       ).toBe("");
       expect(await output(sandbox, "cat /proc/self/mountinfo")).not.toMatch(/\.cache|sandlot|\/home|\/tmp|\/run/);
+      expect(await output(sandbox, "cat /proc/self/cgroup")).not.toContain("sandlot");
       expect((await output(sandbox, "ls /etc")).split("\n")).not.toContain("shadow");
       expect((await output(sandbox, "ls -d /proc/[0-9]* | wc -l")).trim()).toMatch(/^[1-4]$/);
     }));
