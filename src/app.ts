@@ -17,7 +17,6 @@ import { readTaskFolder } from "./task/read-folder.ts";
 import { findTasks } from "./task/task-set.ts";
 import { writeManifest } from "./task/task-tests.ts";
 
-
 export const train = startTraining;
 export const resume = resumeTraining;
 export const evaluate = evaluateTarget;
