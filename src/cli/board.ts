@@ -48,7 +48,8 @@ export function openBoard(stream: NodeJS.WriteStream, kind: RunKind): Board {
   return {
     onEvent: (event) => {
       state = nextBoard(state, event);
-      app.rerender(view());
+      // Hundreds of episodes may end in a second; the next progress event shows them all.
+      if (event.kind !== "episode-finished") app.rerender(view());
     },
     say: (text) => {
       words = text;

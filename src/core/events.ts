@@ -12,7 +12,7 @@ export interface PassRate {
 
 export type RunPhase = "setup" | "sft" | "evaluate-before" | "rl" | "evaluate-after" | "evaluate" | "done";
 
-/** Numbers of the run so far, for boards. Rates are over the last seconds; null until known. */
+/** Numbers of this session of the run, for boards. Rates are over the last seconds; null until known. */
 export interface RunProgress {
   readonly phase: RunPhase;
   readonly done: number;
@@ -21,6 +21,7 @@ export interface RunProgress {
   readonly elapsedSeconds: number;
   readonly episodes: number;
   readonly sandboxesPerSecond: number | null;
+  /** Sampled and trained tokens together. */
   readonly tokensPerSecond: number | null;
   readonly metrics: Readonly<Record<string, number>>;
 }

@@ -96,14 +96,7 @@ export async function evaluate(parts: EvaluateParts): Promise<EvaluateSummary> {
       },
       onFinished: (_lease, record) => {
         board.advance();
-        board.episodeEnded(record.document.tokens?.sampledCount ?? 0);
-        const { outcome, id } = record.document;
-        onEvent({
-          kind: "episode-finished",
-          episodeId: id,
-          outcome: `${outcome.kind}/${outcome.cause}`,
-          reward: outcome.kind === "graded" ? outcome.reward : null,
-        });
+        board.episodeEnded(record.document);
       },
       drain: parts.drain,
       abort: parts.abort,

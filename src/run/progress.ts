@@ -1,6 +1,8 @@
 /** Keeps the numbers a board shows and tells them a few times a second: rates over a short window, and the time left. */
-import type { EventSink, RunPhase } from "../core/events.ts";
+import type { EventSink, RunPhase, RunProgress } from "../core/events.ts";
+import { outcomeClass } from "../core/outcome.ts";
 import type { Runtime } from "../core/runtime.ts";
+import type { Trajectory } from "../core/trajectory.ts";
 
 const TELL_EVERY_MS = 250;
 const RATE_WINDOW_MS = 5_000;
@@ -10,7 +12,8 @@ export interface ProgressBoard {
   enter(phase: RunPhase, total: number, note: string, done?: number): void;
   /** One more unit of the phase is done. */
   advance(count?: number): void;
-  episodeEnded(sampledTokens: number): void;
+  /** Counts an episode that ended for good, and tells how. */
+  episodeEnded(episode: Pick<Trajectory, "id" | "outcome" | "tokens">): void;
   tokensTrained(count: number): void;
   setMetrics(metrics: Readonly<Record<string, number>>): void;
   /** Seconds spent in each phase so far. */
@@ -49,11 +52,7 @@ export function progressBoard(runtime: Runtime, onEvent: EventSink, sandboxesCre
   };
   const tell = (): void => {
     const now = runtime.monotonic();
-    samples.push({ at: now, sandboxes: sandboxesCreated(), tokens });
-    while (samples.length > 2 && now - (samples[0]?.at ?? now) > RATE_WINDOW_MS) samples.shift();
-    const [first, last] = [samples[0], samples.at(-1)];
-    const seconds = first && last ? (last.at - first.at) / 1_000 : 0;
-    const rate = (from: number, to: number): number | null => (seconds < 0.5 ? null : (to - from) / seconds);
+    const rates = ratesAfter(samples, { at: now, sandboxes: sandboxesCreated(), tokens });
     const inPhase = (now - enteredAt) / 1_000;
     onEvent({
       kind: "progress-made",
@@ -64,8 +63,7 @@ export function progressBoard(runtime: Runtime, onEvent: EventSink, sandboxesCre
         etaSeconds: done > doneBefore && total > done ? (inPhase / (done - doneBefore)) * (total - done) : null,
         elapsedSeconds: (now - startedAt) / 1_000,
         episodes,
-        sandboxesPerSecond: rate(first?.sandboxes ?? 0, last?.sandboxes ?? 0),
-        tokensPerSecond: rate(first?.tokens ?? 0, last?.tokens ?? 0),
+        ...rates,
         metrics,
       },
     });
@@ -91,9 +89,11 @@ export function progressBoard(runtime: Runtime, onEvent: EventSink, sandboxesCre
     advance: (count = 1) => {
       done += count;
     },
-    episodeEnded: (sampledTokens) => {
+    episodeEnded: ({ id, outcome, tokens: counted }) => {
       episodes += 1;
-      tokens += sampledTokens;
+      tokens += counted?.sampledCount ?? 0;
+      const reward = outcome.kind === "graded" ? outcome.reward : null;
+      onEvent({ kind: "episode-finished", episodeId: id, outcome: outcomeClass(outcome), reward });
     },
     tokensTrained: (count) => {
       tokens += count;
@@ -111,5 +111,18 @@ export function progressBoard(runtime: Runtime, onEvent: EventSink, sandboxesCre
       tell();
       cancel();
     },
+  };
+}
+
+/** Adds a sample, forgets those before the window, and gives the rates over what is left; null while that is too short. */
+function ratesAfter(samples: Sample[], last: Sample): Pick<RunProgress, "sandboxesPerSecond" | "tokensPerSecond"> {
+  samples.push(last);
+  while (samples.length > 2 && last.at - (samples[0]?.at ?? last.at) > RATE_WINDOW_MS) samples.shift();
+  const first = samples[0] ?? last;
+  const seconds = (last.at - first.at) / 1_000;
+  const rate = (count: number): number | null => (seconds < 0.5 ? null : count / seconds);
+  return {
+    sandboxesPerSecond: rate(last.sandboxes - first.sandboxes),
+    tokensPerSecond: rate(last.tokens - first.tokens),
   };
 }

@@ -121,7 +121,7 @@ export function trainContext(parts: TrainParts, board: ProgressBoard, before: Ru
           };
         },
         onFinished: (lease, record) => {
-          board.episodeEnded(record.document.tokens?.sampledCount ?? 0);
+          board.episodeEnded(record.document);
           if (lease.phase === "eval") board.advance();
           for (const [phase, ms] of Object.entries(record.document.timing)) {
             context.episodeSeconds[phase] = (context.episodeSeconds[phase] ?? 0) + ms / 1_000;
