@@ -41,7 +41,7 @@ async function takeStep(context: TrainContext, section: Section, step: number): 
     recipe.rl.groupSize,
     context.advantages,
   );
-  refuseThinBatch(collected, recipe.rl.groupsPerBatch, step);
+  refuseThinBatch(collected, recipe.rl.groupsPerBatch, step, runId);
   const batch = context.createBatch(step, collected.items);
   const report: StepReport = batch.items.length === 0 ? { step, metrics: {} } : await trainer.policyStep(batch);
   const snapshot = await weights.snapshot(step);
@@ -73,13 +73,13 @@ async function takeStep(context: TrainContext, section: Section, step: number): 
 }
 
 /** An optimizer step never uses a batch with fewer than half its planned groups (`reward.md` §1). */
-function refuseThinBatch(collected: Collected, planned: number, step: number): void {
+function refuseThinBatch(collected: Collected, planned: number, step: number, runId: string): void {
   const usable = collected.groups - collected.groupsAbandoned;
   if (usable >= Math.ceil(planned / 2)) return;
   throw new Failure(
     "run_halted",
     `Step ${step} has only ${usable} of ${planned} planned groups with enough graded episodes; the run halted. ` +
-      "See why they failed: sandlot run show --failed",
+      `See why they failed: sandlot run show ${runId}`,
   );
 }
 
