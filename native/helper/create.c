@@ -32,8 +32,8 @@ static int keep(int fd, int *next) {
 /* The zygote holds the channel of every sandbox; a child that kept one would hide another sandbox's end. */
 static const char *keep_only(int *channel, int *go, struct box_groups *groups) {
   int next = KEEP_FROM;
-  int *others[] = {&groups->leaf_root, &groups->oom_events, &groups->memory_now, &groups->memory_peak,
-                   &groups->pids_now, &groups->pids_events, &groups->cpu_stat};
+  int *others[] = {&groups->leaf_root,   &groups->leaf_join, &groups->leaf_park,   &groups->oom_events, &groups->memory_now,
+                   &groups->memory_peak, &groups->pids_now,  &groups->pids_events, &groups->cpu_stat};
   syscall(SYS_close_range, 0, 2, 0);
   *channel = keep(*channel, &next);
   *go = keep(*go, &next);

@@ -166,7 +166,9 @@ static bool create_v1(int which, const struct box_request *request, struct box_g
   if (ok && which == PIDS && owner_fd[V2] < 0) { /* without v2 the leaves that find a command's tree live here */
     out->leaf_root = fcntl(folder, F_DUPFD_CLOEXEC, 0);
     out->leaf_kills = false;
-    ok = delegate(folder);
+    out->leaf_join = openat(folder, "tasks", O_WRONLY | O_CLOEXEC);
+    out->leaf_park = openat(owner_fd[which], "tasks", O_WRONLY | O_CLOEXEC);
+    ok = out->leaf_join >= 0 && out->leaf_park >= 0 && delegate(folder);
   } else {
     ok = ok && add_join(out, folder, owner_fd[which]);
   }
@@ -175,7 +177,7 @@ static bool create_v1(int which, const struct box_request *request, struct box_g
 }
 
 int groups_create(const struct box_request *request, struct box_groups *out) {
-  *out = (struct box_groups){.leaf_root = -1, .clone_into = -1, .oom_events = -1, .memory_now = -1,
+  *out = (struct box_groups){.leaf_root = -1, .leaf_join = -1, .leaf_park = -1, .clone_into = -1, .oom_events = -1, .memory_now = -1,
                              .memory_peak = -1, .pids_now = -1, .pids_events = -1, .cpu_stat = -1};
   bool ok = owner_fd[V2] < 0 || create_v2(request, out);
   for (int which = 0; ok && which < V2; which++)
@@ -194,11 +196,15 @@ const char *groups_hide(struct box_groups *groups) {
   const char *failed = NULL;
   for (int at = 0; at < groups->join_count; at++)
     if (write(groups->join[at], "0", 1) != 1) failed = "enter the control groups";
+  if (groups->leaf_join >= 0 && write(groups->leaf_join, "0", 1) != 1) failed = "enter the control groups";
   if (failed == NULL && unshare(CLONE_NEWCGROUP) != 0) failed = "make the control group namespace";
+  if (groups->leaf_park >= 0 && write(groups->leaf_park, "0", 1) != 1) failed = "leave the control groups";
   for (int at = 0; at < groups->join_count; at++) {
     if (failed == NULL && write(groups->park[at], "0", 1) != 1) failed = "leave the control groups";
     close(groups->park[at]);
   }
+  if (groups->leaf_join >= 0) close(groups->leaf_join);
+  if (groups->leaf_park >= 0) close(groups->leaf_park);
   return failed;
 }
 
@@ -207,8 +213,8 @@ void groups_close(struct box_groups *groups) {
     close(groups->join[at]);
     if (groups->park[at] >= 0) close(groups->park[at]);
   }
-  int others[] = {groups->leaf_root, groups->clone_into, groups->oom_events, groups->memory_now,
-                  groups->memory_peak, groups->pids_now, groups->pids_events, groups->cpu_stat};
+  int others[] = {groups->leaf_root,  groups->leaf_join,   groups->leaf_park, groups->clone_into,  groups->oom_events,
+                  groups->memory_now, groups->memory_peak, groups->pids_now,  groups->pids_events, groups->cpu_stat};
   for (size_t at = 0; at < sizeof others / sizeof *others; at++)
     if (others[at] >= 0) close(others[at]);
 }

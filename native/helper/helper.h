@@ -49,6 +49,7 @@ struct box_groups {
   int join[JOIN_MAX]; /* v1 `tasks` files: writing "0" moves the writer */
   int park[JOIN_MAX]; /* the same for the owner's groups, where the agent itself stays */
   int join_count;
+  int leaf_join, leaf_park; /* where leaves are v1: the group above them, entered only to begin the namespace; or -1 */
   int leaf_root; /* folder in which the agent makes one group per command; -1 where there is none */
   bool leaf_kills; /* the leaves have cgroup.kill (v2) */
   int clone_into; /* v2 folder the agent is cloned into, or -1 */

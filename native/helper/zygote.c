@@ -107,8 +107,8 @@ static bool parse_request(char *text, size_t bytes, struct box_request *request)
     if (strcmp(at, "cpu") == 0) request->cpu_quota_us = number;
     at = value;
   }
-  if (id == NULL || id[0] == 0 || strlen(id) >= sizeof request->id || strspn(id, "0123456789abcdefghijklmnopqrstuvwxyz") != strlen(id))
-    return false;
+  const char *const allowed = "0123456789abcdefghijklmnopqrstuvwxyz"; /* it becomes a folder's name */
+  if (id == NULL || id[0] == 0 || strlen(id) >= sizeof request->id || strspn(id, allowed) != strlen(id)) return false;
   strcpy(request->id, id);
   return request->memory_bytes > 0 && request->disk_bytes > 0 && request->files_max > 0 &&
          request->processes_max > 0 && request->cpu_quota_us >= 1000;
