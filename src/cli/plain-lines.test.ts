@@ -4,7 +4,7 @@ import { plainLines } from "./plain-lines.ts";
 
 function linesOf(events: readonly RunEvent[]): string[] {
   const lines: string[] = [];
-  const sink = plainLines((line) => lines.push(line), "train");
+  const sink = plainLines((line) => lines.push(line));
   for (const event of events) sink(event);
   return lines;
 }

@@ -1,6 +1,5 @@
 /** The run told in plain lines, for pipes, files and CI: one line per thing worth knowing, no cursor control. */
-import type { RunEvent, RunPhase, RunProgress } from "../core/events.ts";
-import type { RunKind } from "../core/store.ts";
+import type { RunEvent, RunProgress } from "../core/events.ts";
 import { printableLine } from "./escape.ts";
 import { countText, durationText, numberText, passRateText, percentText, rateText } from "./format.ts";
 
@@ -8,7 +7,7 @@ import { countText, durationText, numberText, passRateText, percentText, rateTex
 const PROGRESS_EVERY_SECONDS = 15;
 
 /** A sink that writes a line for each event a reader wants; episodes are counted in the progress lines. */
-export function plainLines(write: (line: string) => void, kind: RunKind): (event: RunEvent) => void {
+export function plainLines(write: (line: string) => void): (event: RunEvent) => void {
   let elapsed = 0;
   let shownAt = Number.NEGATIVE_INFINITY;
   return (event) => {
@@ -18,19 +17,19 @@ export function plainLines(write: (line: string) => void, kind: RunKind): (event
       shownAt = elapsed;
     }
     if (event.kind === "phase-entered") shownAt = elapsed;
-    const text = lineText(event, (phase) => (kind === "train" ? phase : "evaluate"));
+    const text = lineText(event);
     if (text !== null) write(`${durationText(elapsed).padStart(11)}  ${printableLine(text)}`);
   };
 }
 
-function lineText(event: RunEvent, nameOf: (phase: RunPhase) => string): string | null {
+function lineText(event: RunEvent): string | null {
   switch (event.kind) {
     case "run-started":
       return `${event.isResumed ? "resuming" : "starting"} ${event.name}: run ${event.runId} in ${event.folder}`;
     case "phase-entered":
-      return `${nameOf(event.phase)}: ${event.note === "" ? "entered" : event.note}`;
+      return `${event.phase}: ${event.note === "" ? "entered" : event.note}`;
     case "progress-made":
-      return progressText(event.progress, nameOf);
+      return progressText(event.progress);
     case "step-taken":
       return `${event.phase} step ${event.step}: ${metricsText(event.metrics)}`;
     case "evaluation-finished": {
@@ -50,9 +49,9 @@ function lineText(event: RunEvent, nameOf: (phase: RunPhase) => string): string 
   }
 }
 
-function progressText(progress: RunProgress, nameOf: (phase: RunPhase) => string): string {
+function progressText(progress: RunProgress): string {
   const { phase, done, total } = progress;
-  const parts = [`${nameOf(phase)} ${countText(done)}/${countText(total)}`];
+  const parts = [`${phase} ${countText(done)}/${countText(total)}`];
   if (total > 0) parts.push(percentText(done / total));
   if (progress.etaSeconds !== null) parts.push(`ETA ${durationText(progress.etaSeconds)}`);
   parts.push(`${countText(progress.episodes)} episodes`);

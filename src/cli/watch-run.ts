@@ -61,7 +61,7 @@ async function openView({ stream }: CliContext, kind: RunKind): Promise<View> {
     return openBoard(stream, kind);
   }
   return {
-    onEvent: plainLines((line) => void stream.write(`${line}\n`), kind),
+    onEvent: plainLines((line) => void stream.write(`${line}\n`)),
     say: (text) => void process.stderr.write(`${text}\n`),
     close: async () => undefined,
   };

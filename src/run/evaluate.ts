@@ -4,7 +4,7 @@
  */
 import type { EpisodeRunner } from "../core/episode.ts";
 import { Failure } from "../core/errors.ts";
-import type { EventSink } from "../core/events.ts";
+import type { EventSink, PassRate } from "../core/events.ts";
 import type { Policy } from "../core/policy.ts";
 import { deriveSeed, floatsFrom } from "../core/random.ts";
 import type { Runtime } from "../core/runtime.ts";
@@ -19,6 +19,9 @@ import { progressBoard } from "./progress.ts";
 import type { Recipe } from "./recipe.ts";
 import type { EvaluateSummary } from "./report.ts";
 import { countOutcomes } from "./summarize.ts";
+
+/** The one section of an evaluation begins with this group; task `i` is group `i` further. */
+const GROUP_FIRST = 1;
 
 export interface EvaluateParts {
   readonly runId: string;
@@ -66,11 +69,7 @@ export async function evaluate(parts: EvaluateParts): Promise<EvaluateSummary> {
     return task;
   };
   onEvent({ kind: "run-started", runId, name: parts.name, folder: parts.dataFolder, isResumed: false });
-  board.enter(
-    "evaluate-before",
-    tasks.length * episodesPerTask,
-    `${tasks.length} tasks, ${episodesPerTask} episodes each`,
-  );
+  board.enter("evaluate", tasks.length * episodesPerTask, `${tasks.length} tasks, ${episodesPerTask} episodes each`);
   let state: "done" | "stopped" | "halted" = "done";
   try {
     await store.plan(
@@ -85,7 +84,7 @@ export async function evaluate(parts: EvaluateParts): Promise<EvaluateSummary> {
       limits: parts.scheduler,
       budget: failureBudget(parts.scheduler),
       resolve: (lease) => {
-        const task = taskAt(lease.groupNo - section.groupFirst);
+        const task = taskAt(lease.groupNo - GROUP_FIRST);
         return {
           task,
           policy: parts.policyFor(task),
@@ -115,14 +114,18 @@ export async function evaluate(parts: EvaluateParts): Promise<EvaluateSummary> {
   return summary;
 }
 
-/** Pure: the figures of an evaluation from its rows. Tasks with fewer graded episodes than k are left out of pass@k. */
+/**
+ * Pure: the figures of an evaluation from its rows. Tasks with fewer graded episodes than k are left out of pass@k, and
+ * a k for which no task has enough is left out whole.
+ */
 export function summarizeRows(
   rows: readonly TrajectoryRow[],
   parts: Pick<EvaluateParts, "runId" | "tasks" | "k" | "seed" | "dataFolder">,
 ): Omit<EvaluateSummary, "wallSeconds"> {
-  const byKey = Map.groupBy(rows, (row) => row.taskKey);
-  const byTask = parts.tasks.map((task) => {
-    const graded = (byKey.get(task.key) ?? []).flatMap((row) => (row.reward === null ? [] : [row.reward]));
+  // By group and not by key: a generator may draw the same task twice.
+  const byGroup = Map.groupBy(rows, (row) => row.groupNo);
+  const byTask = parts.tasks.map((task, index) => {
+    const graded = (byGroup.get(GROUP_FIRST + index) ?? []).flatMap((row) => (row.reward === null ? [] : [row.reward]));
     return {
       key: task.key,
       solved: graded.filter((reward) => isSolved(task, reward)).length,
@@ -131,22 +134,38 @@ export function summarizeRows(
     };
   });
   const draw = floatsFrom(deriveSeed(parts.seed, "bootstrap"));
-  const passAtKs = parts.k.map((k) => {
+  const passAtKs = parts.k.flatMap((k) => {
     const values = byTask.filter((task) => task.graded >= k).map((task) => passAtK(task.graded, task.solved, k));
-    const value = values.length === 0 ? 0 : values.reduce((sum, each) => sum + each, 0) / values.length;
-    return { k, value, ...bootstrapInterval(values, draw) };
+    if (values.length === 0) return [];
+    const value = values.reduce((sum, each) => sum + each, 0) / values.length;
+    return [{ k, value, ...bootstrapInterval(values, draw) }];
   });
   return {
     runId: parts.runId,
     tasks: parts.tasks.length,
     episodes: rows.length,
     outcomes: countOutcomes(rows),
-    passAt1: passRate(
-      byTask.reduce((sum, task) => sum + task.solved, 0),
-      byTask.reduce((sum, task) => sum + task.graded, 0),
-    ),
+    passAt1: passAt1(byTask, draw),
     passAtK: passAtKs,
     byTask,
     dataFolder: parts.dataFolder,
   };
+}
+
+/**
+ * Over all graded episodes. Several episodes of one task resemble each other, which Wilson's interval does not know: then
+ * the bootstrap over tasks counts as well, and what is told covers both.
+ */
+function passAt1(
+  byTask: readonly { readonly solved: number; readonly graded: number }[],
+  draw: () => number,
+): PassRate {
+  const pooled = passRate(
+    byTask.reduce((sum, task) => sum + task.solved, 0),
+    byTask.reduce((sum, task) => sum + task.graded, 0),
+  );
+  if (byTask.every(({ graded }) => graded <= 1)) return pooled;
+  const rates = byTask.filter(({ graded }) => graded > 0).map(({ solved, graded }) => solved / graded);
+  const overTasks = bootstrapInterval(rates, draw);
+  return { ...pooled, low: Math.min(pooled.low, overTasks.low), high: Math.max(pooled.high, overTasks.high) };
 }
