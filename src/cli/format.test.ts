@@ -1,6 +1,15 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { bytesText, countText, durationText, numberText, progressBar, sparkline, timeText } from "./format.ts";
+import {
+  bytesText,
+  countText,
+  durationText,
+  numberText,
+  passRateText,
+  progressBar,
+  sparkline,
+  timeText,
+} from "./format.ts";
 
 test("durations read as a person says them, and never as 60 seconds", () => {
   expect([0, 59.94, 59.96, 185, 3_599.6, 7_620].map(durationText)).toEqual([
@@ -50,4 +59,9 @@ test("a sparkline and a bar never exceed their width", () => {
       },
     ),
   );
+});
+
+test("no graded episode is no rate of 0", () => {
+  expect(passRateText({ passRate: 0, low: 0, high: 1, episodes: 0 })).toBe("– of 0");
+  expect(passRateText({ passRate: 0, low: 0, high: 0.1, episodes: 30 })).toBe("0.000 [0.000, 0.100] of 30");
 });

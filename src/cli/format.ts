@@ -63,10 +63,14 @@ export function percentText(share: number | null): string {
   return share === null || !Number.isFinite(share) ? ABSENT : `${(100 * share).toFixed(1)} %`;
 }
 
-/** `0.412 [0.365, 0.461] of 400`. */
+/** `0.412 [0.365, 0.461] of 400`; `– of 0` when no episode was graded, which is no rate of 0. */
 export function passRateText(rate: PassRate | null): string {
-  if (rate === null) return ABSENT;
-  return `${rate.passRate.toFixed(3)} [${rate.low.toFixed(3)}, ${rate.high.toFixed(3)}] of ${countText(rate.episodes)}`;
+  return rate === null ? ABSENT : `${intervalText(rate)} of ${countText(rate.episodes)}`;
+}
+
+/** `0.412 [0.365, 0.461]`. */
+export function intervalText({ passRate, low, high, episodes }: PassRate): string {
+  return episodes === 0 ? ABSENT : `${passRate.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`;
 }
 
 /** Eight heights between the least and the greatest value; `width` at most, each cell the mean of its share of steps. */

@@ -70,7 +70,7 @@ function report(error: unknown, argv: readonly string[]): number {
   if (argv.includes("--debug")) process.stderr.write(`${stackOf(failure)}\n`);
   else if (exitCode === EXIT.unexpected) {
     process.stderr.write(
-      "This is a mistake of Sandlot (code unexpected). Run it again with --debug and report what it prints.\n",
+      `This is a mistake of Sandlot (code ${failure.code}). Run it again with --debug and report what it prints.\n`,
     );
   }
   if (argv.includes("--json")) printJsonError(failure.code, failure.message, exitCode);

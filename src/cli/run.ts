@@ -83,7 +83,10 @@ async function listRuns(context: CliContext): Promise<number> {
 /** The held-out rates of a finished run: before and after for training, one for an evaluation. */
 function passText(run: RunRow): string {
   if (run.summary === null) return "–";
-  if (run.kind === "evaluate") return numberText((JSON.parse(run.summary) as EvaluateSummary).passAt1.passRate);
+  if (run.kind === "evaluate") {
+    const { passAt1 } = JSON.parse(run.summary) as EvaluateSummary;
+    return passAt1.episodes === 0 ? "–" : numberText(passAt1.passRate);
+  }
   const { heldOut } = JSON.parse(run.summary) as TrainSummary;
   return heldOut === null ? "–" : `${numberText(heldOut.before.passRate)} → ${numberText(heldOut.after.passRate)}`;
 }

@@ -7,7 +7,7 @@ import type { TrainSummary } from "../run/report.ts";
 import { commandName } from "./command-name.ts";
 import type { CliContext } from "./context.ts";
 import { printableLine } from "./escape.ts";
-import { bytesText, countText, durationText, numberText, percentText, sparkline } from "./format.ts";
+import { bytesText, countText, durationText, intervalText, numberText, percentText, sparkline } from "./format.ts";
 import { pairsText, tableText, wrappedList } from "./table.ts";
 
 /** Columns the labels of a list of pairs take at most. */
@@ -57,10 +57,6 @@ function heldOutSection(summary: TrainSummary, { paint }: Look): string {
     ? "The sampled intervals do not overlap."
     : "The sampled intervals overlap: no sure difference.";
   return `${title}\n${tableText(columns, rows)}\n  ${paint(apart ? "green" : "yellow", verdict)}`;
-}
-
-function intervalText({ passRate, low, high }: PassRate): string {
-  return `${passRate.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`;
 }
 
 function signed(value: number): string {
