@@ -1,7 +1,7 @@
 /**
- * Every metric a run stores: its name, unit, which way is better, and what it means. Boards, tables and documents take
- * their words from here, so that one number has one name everywhere. Names follow TRL, verl and prime-rl where those
- * have one.
+ * Every metric a run stores: its name, unit, which way is better, and what it means, so that one number has one name
+ * everywhere. Its test holds it against the names the code stores. Names follow TRL, verl and prime-rl where those have
+ * one.
  */
 
 /** `+` more is better, `-` less is better, `=` should stay in a band, `.` says nothing by itself. */
@@ -35,7 +35,12 @@ export const METRICS: readonly MetricDescription[] = [
   metric("advantages/mean", "1", "=", "Mean advantage over the sequences of the batch."),
   metric("advantages/min", "1", "=", "Smallest advantage of the batch."),
   metric("advantages/max", "1", "=", "Largest advantage of the batch."),
-  metric("entropy", "nats/token", "=", "Entropy of the policy on trained tokens; a fall to 0 ends exploration."),
+  metric(
+    "entropy",
+    "nats/token",
+    "=",
+    "Entropy of the policy on tokens with a gradient; a fall to 0 ends exploration.",
+  ),
   metric("kl", "nats/token", "=", "Divergence from the reference policy, by the k3 estimator."),
   metric("kl/k1", "nats/token", "=", "Divergence from the reference policy, by the k1 estimator; may be negative."),
   metric("kl/k3", "nats/token", "=", "Divergence from the reference policy, by the k3 estimator; never negative."),
@@ -56,9 +61,9 @@ export const METRICS: readonly MetricDescription[] = [
   metric("clip_ratio/high_mean", "ratio", "=", "Trained tokens clipped above."),
   metric("clip_ratio/region_mean", "ratio", "=", "Trained tokens clipped on either side."),
 
-  metric("completions/mean_length", "tokens", "=", "Sampled tokens per episode, mean."),
-  metric("completions/min_length", "tokens", "=", "Sampled tokens of the shortest episode."),
-  metric("completions/max_length", "tokens", "=", "Sampled tokens of the longest episode."),
+  metric("completions/mean_length", "tokens", "=", "Sampled tokens per episode of the batch, mean."),
+  metric("completions/min_length", "tokens", "=", "Sampled tokens of the shortest episode of the batch."),
+  metric("completions/max_length", "tokens", "=", "Sampled tokens of the longest episode of the batch."),
   metric("rollout/effective_episodes", "episodes", "+", "Episodes of the batch with an advantage other than 0."),
   metric("rollout/groups_abandoned", "groups", "-", "Groups with too few graded members to be trained on."),
 

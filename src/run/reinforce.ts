@@ -57,8 +57,7 @@ async function takeStep(context: TrainContext, section: Section, step: number): 
   await store.updateRun(runId, { policyVersion: step });
   const metrics: Record<string, number> = {
     ...report.metrics,
-    reward: collected.reward,
-    frac_reward_zero_std: collected.groupsWithoutVariance / Math.max(1, collected.groups),
+    ...groupMetrics(collected, report.metrics["reward_std"] ?? 0),
     "rollout/effective_episodes": batch.items.filter((item) => item.advantage !== 0).length,
     "rollout/groups_abandoned": collected.groupsAbandoned,
     step_time: (context.runtime.monotonic() - startedAt) / 1_000,
@@ -70,6 +69,17 @@ async function takeStep(context: TrainContext, section: Section, step: number): 
   board.tokensTrained(metrics["num_tokens"] ?? 0);
   board.setMetrics(metrics);
   onEvent({ kind: "step-taken", phase: "rl", step, metrics });
+}
+
+/** Over every group that could be trained on; the trainer saw only those with a gradient, whose mean spread is `std`. */
+function groupMetrics(collected: Collected, std: number): Record<string, number> {
+  const usable = collected.groups - collected.groupsAbandoned;
+  const shareWithoutVariance = collected.groupsWithoutVariance / usable;
+  return {
+    reward: collected.reward,
+    reward_std: std * (1 - shareWithoutVariance),
+    frac_reward_zero_std: shareWithoutVariance,
+  };
 }
 
 /** An optimizer step never uses a batch with fewer than half its planned groups (`reward.md` §1). */
