@@ -9,7 +9,7 @@ import type { EpisodeRunner } from "./core/episode.ts";
 import type { Runtime } from "./core/runtime.ts";
 import type { SandboxPool, SandboxProvider } from "./core/sandbox.ts";
 import type { TaskGenerator } from "./core/task.ts";
-import type { VerdictMemory } from "./core/verifier.ts";
+import type { Verdict, VerdictMemory } from "./core/verifier.ts";
 import type { GraderOptions } from "./episode/grade.ts";
 import { createEpisodeRunner } from "./episode/run-episode.ts";
 import { shellTool } from "./policy/tool/shell.ts";
@@ -19,6 +19,7 @@ import { systemRuntime } from "./runtime/system.ts";
 import { buildHostImage } from "./sandbox/host-image.ts";
 import { sandboxPool } from "./sandbox/pool.ts";
 import { namespaceProvider } from "./sandbox/provider-namespace.ts";
+import { recent } from "./store/recent.ts";
 import { loadGenerator } from "./task/generator.ts";
 import { verdictIdentity } from "./verifier/identity.ts";
 import { createVerifier } from "./verifier/verifier.ts";
@@ -90,14 +91,14 @@ export function verdictIdentityOn(clock: Runtime): GraderOptions["identity"] {
   };
 }
 
-/** Verdicts of one process, for runs that store nothing. */
+const VERDICTS_MAX = 10_000;
+
+/** The newest verdicts of one process, for runs that store nothing. */
 export function verdictMemory(): VerdictMemory {
-  const known = new Map<string, Parameters<VerdictMemory["remember"]>[0]>();
+  const known = recent<string, Verdict>(VERDICTS_MAX);
   return {
     find: (identity) => known.get(identity) ?? null,
-    remember: (verdict) => {
-      known.set(verdict.identity, verdict);
-    },
+    remember: (verdict) => known.set(verdict.identity, verdict),
   };
 }
 
@@ -137,7 +138,11 @@ function readCommit(gitFolder: string): string | null {
   try {
     const head = readFileSync(join(gitFolder, "HEAD"), "utf8").trim();
     const reference = /^ref: (.+)$/.exec(head)?.[1];
-    return reference === undefined ? head : readFileSync(join(gitFolder, reference), "utf8").trim();
+    if (reference === undefined) return head;
+    const loose = join(gitFolder, reference);
+    if (existsSync(loose)) return readFileSync(loose, "utf8").trim();
+    const packed = readFileSync(join(gitFolder, "packed-refs"), "utf8").split("\n");
+    return packed.find((line) => line.endsWith(` ${reference}`))?.split(" ")[0] ?? null;
   } catch {
     return null;
   }
