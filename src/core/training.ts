@@ -11,7 +11,7 @@ export interface BatchItem {
   readonly sequence: TrainSequence;
 }
 
-/** Immutable; `id` is the SHA-256 of its content. */
+/** Immutable; `id` is the SHA-256 of its content, or `empty-STEP` where it has none. */
 export interface Batch {
   readonly id: string;
   readonly step: number;

@@ -29,7 +29,7 @@ export interface TrainSummary {
   /** Optimizer steps of the RL phase. */
   readonly stepCount: number;
   readonly secondsByPhase: Readonly<Record<string, number>>;
-  /** Share of episode time by phase of the record: model, verify, commit, … */
+  /** Seconds that all episodes together spent in each phase of their record: queue, model, verify, … */
   readonly secondsByEpisodePhase: Readonly<Record<string, number>>;
   /** Graded training episodes with non-zero advantage per core-hour of the RL phase; null when it did not run. */
   readonly effectiveEpisodesPerCoreHour: number | null;

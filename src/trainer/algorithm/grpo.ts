@@ -33,8 +33,8 @@ const STD_FLOOR = 1e-6;
 
 /**
  * Reward against the mean of the group's graded members. With `divideByStd`, divided by their sample standard
- * deviation + 1e-6, as first published; that weighs nearly solved and nearly hopeless tasks most, so it is off by default.
- * Equal rewards give exactly 0.
+ * deviation + 1e-6, as first published; that weighs nearly solved and nearly hopeless tasks most. Equal rewards give
+ * exactly 0.
  */
 export function grpoAdvantages(options: { readonly divideByStd: boolean }): AdvantageEstimator {
   return (rewards) => {
