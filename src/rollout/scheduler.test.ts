@@ -108,6 +108,20 @@ test("an infrastructure failure is tried again with the same seeds, and the rewa
   expect(rows.map((row) => [row.outcome, row.attempts, row.reward])).toEqual(rows.map(() => ["graded", 3, 0.75]));
 });
 
+test("a retry does not wait for the long episode beside it", async () => {
+  await store.plan(runId, examplePlan(1, 2));
+  const isRetried = Promise.withResolvers<void>();
+  const { run } = runner((plan) => (plan.member === 1 && plan.attempt === 1 ? failed("sandbox_lost") : GRADED));
+  const longFirst: EpisodeRunner = async (plan, signal) => {
+    if (plan.member === 0) await isRetried.promise;
+    else if (plan.attempt === 2) isRetried.resolve();
+    return run(plan, signal);
+  };
+  const late = { ...limits, retryBaseMs: 400, retryMaxMs: 400 };
+  expect(await runReadyEpisodes(options(longFirst, { limits: late }))).toBe("idle");
+  expect(await store.counts(runId)).toMatchObject({ done: 2 });
+});
+
 test("attempts used up leave a recorded failure without a reward, and siblings go on", async () => {
   await store.plan(runId, examplePlan(1, 3));
   const { run, seen } = runner((plan) => (plan.member === 1 ? failed("endpoint_unavailable") : GRADED));

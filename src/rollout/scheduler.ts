@@ -45,8 +45,18 @@ const POLL_MS = 50;
  * Throws `run_halted` when the failure budget is spent, and our own mistakes as they are.
  */
 export async function runReadyEpisodes(options: SchedulerOptions): Promise<SchedulerEnd> {
-  const { store, runId, limits, drain, abort } = options;
+  const { store, runId, runtime, limits, drain, abort } = options;
   const running = new Set<Promise<void>>();
+  const ended = new AbortController();
+  /** One for each retry that waits for its back-off: a long episode beside it must not hold it back. */
+  const naps = new Set<Promise<void>>();
+  const nap = (ms: number): void => {
+    const over: Promise<void> = runtime
+      .sleep(ms + POLL_MS, ended.signal)
+      .catch(() => undefined)
+      .finally(() => naps.delete(over));
+    naps.add(over);
+  };
   let fatal: unknown = null;
   const stop = (): boolean => drain.aborted || abort.aborted || fatal !== null;
   try {
@@ -55,7 +65,7 @@ export async function runReadyEpisodes(options: SchedulerOptions): Promise<Sched
       if (!stop() && free > 0) {
         const leases = await store.claim({ runId, workerId: WORKER_ID, episodesMax: free, leaseMs: limits.leaseMs });
         for (const lease of leases) {
-          const work = runLease(lease, options).catch((error: unknown) => {
+          const work = runLease(lease, options, nap).catch((error: unknown) => {
             fatal ??= error;
           });
           running.add(work);
@@ -63,7 +73,7 @@ export async function runReadyEpisodes(options: SchedulerOptions): Promise<Sched
         }
       }
       if (running.size > 0) {
-        await Promise.race(running);
+        await Promise.race([...running, ...naps]);
         continue;
       }
       if (fatal !== null) throw fatal;
@@ -71,14 +81,16 @@ export async function runReadyEpisodes(options: SchedulerOptions): Promise<Sched
       const counts = await store.counts(runId);
       if (counts.ready === 0 && counts.leased === 0) return "idle";
       // Ready ones that may not start yet wait for their back-off.
-      await options.runtime.sleep(POLL_MS);
+      await runtime.sleep(POLL_MS);
     }
   } finally {
+    ended.abort();
     await Promise.allSettled(running);
   }
 }
 
-async function runLease(lease: Lease, options: SchedulerOptions): Promise<void> {
+/** `onRetry` is told how many milliseconds from now the episode may run again. */
+async function runLease(lease: Lease, options: SchedulerOptions, onRetry: (ms: number) => void): Promise<void> {
   const { runtime, runId } = options;
   const record = await options.runEpisode(
     {
@@ -97,21 +109,23 @@ async function runLease(lease: Lease, options: SchedulerOptions): Promise<void> 
     },
     options.abort,
   );
-  await settle(lease, record, options);
+  const retryInMs = await settle(lease, record, options);
+  if (retryInMs !== null) onRetry(retryInMs);
 }
 
-async function settle(lease: Lease, record: TrajectoryRecord, options: SchedulerOptions): Promise<void> {
+/** Writes how the attempt ended. Gives the milliseconds until the next one; null when there is none in this session. */
+async function settle(lease: Lease, record: TrajectoryRecord, options: SchedulerOptions): Promise<number | null> {
   const { store, budget } = options;
   const { outcome } = record.document;
   if (outcome.kind === "cancelled" || (options.abort.aborted && outcome.kind === "failed")) {
     // Stopped by us: the episode is as if it had not begun, and runs again when the run goes on.
     await store.release({ lease, failure: "cancelled", message: "the run was stopped", retryInMs: 0, record: null });
-    return;
+    return null;
   }
   if (outcome.kind === "graded") {
     budget.record(false);
     if ((await store.commit({ lease, record })) === "accepted") options.onFinished(lease, record);
-    return;
+    return null;
   }
   budget.record(true);
   const retryInMs = retryDelay(outcome.failure, lease.attempt, options);
@@ -133,6 +147,7 @@ async function settle(lease: Lease, record: TrajectoryRecord, options: Scheduler
   if (retryInMs === null && failureClass(outcome.failure) === "ours") {
     throw new Failure("run_halted", `The run halted on a fault of Sandlot (${outcome.failure}): ${outcome.message}`);
   }
+  return retryInMs;
 }
 
 const ATTEMPTS_BY_CLASS = { policy: 1, user: 1, ours: 2, task: 2, verifier: 1 } as const;
