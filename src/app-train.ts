@@ -25,11 +25,6 @@ import { grpoAdvantages } from "./trainer/algorithm/grpo.ts";
 import { batchId } from "./trainer/batch.ts";
 import { createTrainer } from "./trainer/train-step.ts";
 
-const RL_CHECKPOINTS_KEPT = 3;
-
-/** Betas and epsilon as the Tinker API's defaults; no weight decay on a model this small. */
-const ADAM = { beta1: 0.9, beta2: 0.95, epsilon: 1e-12, weightDecay: 0 } as const;
-
 /** What a run needs to go on after its process is gone; stored with the run as JSON. */
 interface StoredConfig {
   readonly recipe: Recipe;
@@ -133,7 +128,7 @@ async function runTraining(
           clipHigh: recipe.rl.clipHigh,
           klBeta: recipe.rl.klBeta,
         },
-        adam: { ...ADAM, learningRate: recipe.rl.learningRate, gradientClip: recipe.rl.gradientClip },
+        adam: { ...recipe.optimizer, learningRate: recipe.rl.learningRate, gradientClip: recipe.rl.gradientClip },
         mismatchMax: recipe.rl.mismatchMax,
         klSequencesMax: recipe.rl.klSequencesMax,
         signal: options.abort,
@@ -241,7 +236,7 @@ async function openModel(recipe: Recipe, generator: TaskGenerator, threads: numb
       ...trainer,
       save: async (name, version, state) => {
         const saved = await trainer.save(name, version, state);
-        for (const old of superseded(await checkpoints()))
+        for (const old of superseded(await checkpoints(), recipe.rl.checkpointsKept))
           await rm(join(folder, old), { recursive: true, force: true });
         return saved;
       },
@@ -316,11 +311,11 @@ function byAge(a: string, b: string): number {
 }
 
 /** Supervised ones once that phase is over, and all but the newest few of the other; `sft-done` is the reference and stays. */
-function superseded(names: readonly string[]): readonly string[] {
+function superseded(names: readonly string[], kept: number): readonly string[] {
   const supervised = names.filter((name) => /^sft-\d/.test(name));
   const reinforced = names.filter((name) => name.startsWith("rl-"));
   return [
     ...(names.includes("sft-done") ? supervised : supervised.slice(0, -1)),
-    ...reinforced.slice(0, Math.max(0, reinforced.length - RL_CHECKPOINTS_KEPT)),
+    ...reinforced.slice(0, Math.max(0, reinforced.length - kept)),
   ];
 }

@@ -42,6 +42,11 @@ const sft = z.strictObject({
   /** Demonstrations per step. */
   batch: count(1, 100_000).default(64),
   learningRate: positive.default(1e-3),
+  /** Steps over which the learning rate rises from 0. */
+  warmupSteps: count(0, 1_000_000).default(20),
+  /** What the learning rate has fallen to at the last step, on a straight line, as a share of it. */
+  learningRateEndShare: share.default(0.1),
+  checkpointEverySteps: count(1, 1_000_000).default(200),
 });
 
 const rl = z.strictObject({
@@ -50,9 +55,9 @@ const rl = z.strictObject({
   groupsPerBatch: count(1, 10_000).default(32),
   /** Episodes per group, sharing one baseline. */
   groupSize: count(2, 1_024).default(8),
-  learningRate: positive.default(5e-4),
-  /** Whether advantages are divided by the group's standard deviation. */
-  isStdNormalized: z.boolean().default(true),
+  learningRate: positive.default(3e-4),
+  /** Whether advantages are divided by the group's standard deviation, which weighs nearly solved tasks most. */
+  isStdNormalized: z.boolean().default(false),
   clipLow: share.default(0.2),
   clipHigh: share.default(0.28),
   aggregation: z
@@ -66,6 +71,16 @@ const rl = z.strictObject({
   /** A step is refused when sampled and recomputed log-probabilities differ by more than this, nats. */
   mismatchMax: positive.default(1e-4),
   checkpointEverySteps: count(1, 1_000_000).default(20),
+  /** Newest checkpoints of this phase that are kept; the end of the supervised one always is. */
+  checkpointsKept: count(1, 1_000).default(3),
+});
+
+/** AdamW, for both phases. Betas and epsilon as the Tinker API's defaults; a model this small needs no weight decay. */
+const optimizer = z.strictObject({
+  beta1: z.number().min(0).lt(1).default(0.9),
+  beta2: z.number().min(0).lt(1).default(0.95),
+  epsilon: positive.default(1e-12),
+  weightDecay: z.number().min(0).max(1).default(0),
 });
 
 const evaluation = z.strictObject({
@@ -109,6 +124,7 @@ export const recipeSchema = z.strictObject({
   policy: policy.prefault({}),
   sft: sft.prefault({}),
   rl: rl.prefault({}),
+  optimizer: optimizer.prefault({}),
   evaluation: evaluation.prefault({}),
   sandbox: sandbox.prefault({}),
   scheduler: scheduler.prefault({}),

@@ -1,8 +1,7 @@
 /** The supervised phase: the policy imitates generated demonstrations until it has a skill worth improving. */
 import { deriveSeed, randomFrom } from "../core/random.ts";
+import type { Recipe } from "./recipe.ts";
 import { Stopped, type TrainContext } from "./train-context.ts";
-
-const CHECKPOINT_EVERY_STEPS = 200;
 
 /** Takes the steps from `from` on, then saves `sft-done` and makes it the reference and the first snapshot. */
 export async function superviseRun(context: TrainContext, from: number): Promise<void> {
@@ -14,9 +13,7 @@ export async function superviseRun(context: TrainContext, from: number): Promise
   for (let step = from + 1; step <= steps; step += 1) {
     const random = randomFrom(deriveSeed(recipe.seed, "sft-batch", step));
     const batch = Array.from({ length: Math.min(sft.batch, sequences.length) }, () => random.pick(sequences));
-    // A short warm-up, then a straight line down to a tenth: the skill forms late and must not be shaken off.
-    const learningRate = sft.learningRate * Math.min(1, step / 20) * (1 - (0.9 * step) / steps);
-    const { metrics } = await trainer.superviseStep(batch, learningRate);
+    const { metrics } = await trainer.superviseStep(batch, learningRateAt(step, steps, sft));
     board.advance();
     board.tokensTrained(metrics["num_tokens"] ?? 0);
     board.setMetrics({ loss: metrics["loss"] ?? Number.NaN });
@@ -25,7 +22,7 @@ export async function superviseRun(context: TrainContext, from: number): Promise
       await store.addPoints(runId, [{ id: "sft/loss", step, value: metrics["loss"] ?? Number.NaN }]);
     }
     const isStopping = drain.aborted || abort.aborted;
-    if (step < steps && (isStopping || step % CHECKPOINT_EVERY_STEPS === 0)) {
+    if (step < steps && (isStopping || step % sft.checkpointEverySteps === 0)) {
       await context.save(`sft-${String(step).padStart(6, "0")}`, { phase: "sft", step }, 0);
     }
     if (isStopping && step < steps) throw new Stopped(`stopped after supervised step ${step}`);
@@ -33,4 +30,10 @@ export async function superviseRun(context: TrainContext, from: number): Promise
   context.current = await weights.snapshot(0);
   context.setReference(context.current);
   await context.save("sft-done", { phase: "sft", step: steps }, 0);
+}
+
+/** A short warm-up, then a straight line down: the skill forms late and must not be shaken off. */
+function learningRateAt(step: number, steps: number, sft: Recipe["sft"]): number {
+  const fallen = (1 - sft.learningRateEndShare) * step;
+  return sft.learningRate * Math.min(1, step / sft.warmupSteps) * (1 - fallen / steps);
 }
