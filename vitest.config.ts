@@ -14,8 +14,8 @@ export default defineConfig({
     include: ["src/**/*.test.ts", "native/**/*.test.ts", "tasks/**/*.test.ts", "test/**/*.test.ts"],
     pool: "forks",
     maxWorkers: Math.max(1, Math.min(4, availableParallelism())),
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 180_000,
+    hookTimeout: 120_000,
     dangerouslyIgnoreUnhandledErrors: false,
   },
 });

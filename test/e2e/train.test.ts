@@ -4,6 +4,9 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { expectNoLeaks, type LeakBaseline, leakBaseline } from "../abuse/leaks.ts";
 import { dataFolder, lastObject, startSandlot, train, waitForStep, withReader } from "../support/train-process.ts";
 
+/** Several whole runs one after another; a loaded machine takes its time. */
+const RUNS_MS_MAX = 600_000;
+
 let folder: string;
 let baseline: LeakBaseline;
 
@@ -44,7 +47,9 @@ test("train --json ends with one object that has every promised field, and every
   expect(counts).toMatchObject({ ready: 0, leased: 0, failed: 0, cancelled: 0, done: 4 * 24 + 6 * 8 * 4 });
 });
 
-test("a run killed with SIGKILL leaves nothing behind and resumes to the very weights of a run that was not", async () => {
+test("a run killed with SIGKILL leaves nothing behind and resumes to the very weights of a run that was not", {
+  timeout: RUNS_MS_MAX,
+}, async () => {
   const whole = await train(folder).end;
   const wholeRun = String(lastObject(whole)["runId"]);
   const expected = await finalWeights(folder, wholeRun);
@@ -68,7 +73,9 @@ test("a run killed with SIGKILL leaves nothing behind and resumes to the very we
   }
 });
 
-test("Ctrl-C finishes the step, saves, and names the command that goes on; a second train meanwhile is refused by name", async () => {
+test("Ctrl-C finishes the step, saves, and names the command that goes on; a second train meanwhile is refused by name", {
+  timeout: RUNS_MS_MAX,
+}, async () => {
   const command = train(folder);
   const runId = await waitForStep(folder, 1, command);
   const second = await train(folder).end;
