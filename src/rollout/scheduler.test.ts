@@ -73,6 +73,7 @@ function options(run: EpisodeRunner, more: Partial<SchedulerOptions> = {}): Sche
     resolve: () =>
       ({ task: {}, policy: {}, taskSet: "", recipeHash: "" }) as unknown as ReturnType<SchedulerOptions["resolve"]>,
     onFinished: () => undefined,
+    onFailed: () => undefined,
     drain: never,
     abort: never,
     ...more,

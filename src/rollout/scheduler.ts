@@ -5,6 +5,7 @@
  */
 import type { EpisodePlan, EpisodeRunner } from "../core/episode.ts";
 import { Failure, type FailureCode, failureClass } from "../core/errors.ts";
+import type { FailedOutcome } from "../core/outcome.ts";
 import type { Runtime } from "../core/runtime.ts";
 import type { Lease, Store } from "../core/store.ts";
 import type { TrajectoryRecord } from "../core/trajectory.ts";
@@ -29,6 +30,8 @@ export interface SchedulerOptions {
   readonly resolve: (lease: Lease) => Pick<EpisodePlan, "task" | "policy" | "taskSet" | "recipeHash" | "extraFiles">;
   /** Called once for each episode that ended for good. */
   readonly onFinished: (lease: Lease, record: TrajectoryRecord) => void;
+  /** Called for each attempt that failed; `retryInMs` is null when none follows. */
+  readonly onFailed: (lease: Lease, failure: FailedOutcome, retryInMs: number | null) => void;
   /** First stop: claim no more, let running episodes finish. */
   readonly drain: AbortSignal;
   /** Second stop: running episodes are aborted and become ready again. */
@@ -136,6 +139,7 @@ async function settle(lease: Lease, record: TrajectoryRecord, options: Scheduler
     retryInMs,
     record: retryInMs === null ? record : null,
   });
+  if (answer !== "superseded") options.onFailed(lease, outcome, retryInMs);
   if (answer === "closed") options.onFinished(lease, record);
   const reason = budget.exceeded();
   if (reason !== null) {

@@ -15,6 +15,7 @@ import { isSolved, type Task } from "../core/task.ts";
 import { failureBudget } from "../rollout/failure-budget.ts";
 import { runReadyEpisodes } from "../rollout/scheduler.ts";
 import { groupSource, laySections } from "../rollout/source.ts";
+import { failureWarnings } from "./failure-warnings.ts";
 import { progressBoard } from "./progress.ts";
 import type { Recipe } from "./recipe.ts";
 import type { EvaluateSummary } from "./report.ts";
@@ -97,6 +98,7 @@ export async function evaluate(parts: EvaluateParts): Promise<EvaluateSummary> {
         board.advance();
         board.episodeEnded(record.document);
       },
+      onFailed: failureWarnings(runtime, onEvent),
       drain: parts.drain,
       abort: parts.abort,
     });

@@ -11,6 +11,7 @@ import type { AdvantageEstimator, Batch, BatchItem, Trainer } from "../core/trai
 import { failureBudget } from "../rollout/failure-budget.ts";
 import { runReadyEpisodes, type SchedulerEnd } from "../rollout/scheduler.ts";
 import { groupSource, type SamplingMode, type Section } from "../rollout/source.ts";
+import { failureWarnings } from "./failure-warnings.ts";
 import type { ProgressBoard } from "./progress.ts";
 import type { Recipe } from "./recipe.ts";
 import { sectionOf, trainSections } from "./sections.ts";
@@ -82,6 +83,7 @@ export function trainContext(parts: TrainParts, board: ProgressBoard, before: Ru
   const sections = trainSections(recipe);
   const source = groupSource(recipe.seed, (section, index) => parts.taskAt(section.split, index));
   const budget = failureBudget(recipe.scheduler);
+  const onFailed = failureWarnings(runtime, parts.onEvent);
   const context: TrainContext = {
     ...parts,
     sections,
@@ -127,6 +129,7 @@ export function trainContext(parts: TrainParts, board: ProgressBoard, before: Ru
             context.episodeSeconds[phase] = (context.episodeSeconds[phase] ?? 0) + ms / 1_000;
           }
         },
+        onFailed,
         drain,
         abort,
       });
