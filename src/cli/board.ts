@@ -38,7 +38,7 @@ export interface Board {
 /** Draws on `stream`, which must be a terminal. */
 export function openBoard(stream: NodeJS.WriteStream, kind: RunKind): Board {
   let state = EMPTY_BOARD;
-  let words = "Ctrl-C once finishes the step in hand and saves; twice stops at once.";
+  let words = `Ctrl-C once finishes ${kind === "train" ? "the step in hand and saves" : "what was begun"}; twice stops at once.`;
   const view = (): ReactElement => h(LiveBoard, { state, words, kind });
   const app = render(view(), {
     stdout: stream,

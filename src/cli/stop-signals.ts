@@ -1,9 +1,8 @@
 /**
- * Ctrl-C once drains: the step in hand is finished and saved. Twice stops at once. Both leave a run that can be
+ * Ctrl-C once drains: the step in hand is finished and saved. Twice stops at once. Both leave a training run that can be
  * resumed. A third, should stopping hang, leaves at once.
  */
 import type { Runtime } from "../core/runtime.ts";
-import { commandName } from "./command-name.ts";
 import { SIGNAL_EXIT } from "./exit-code.ts";
 
 type StopSignal = keyof typeof SIGNAL_EXIT;
@@ -20,8 +19,12 @@ export interface StopSignals {
 /** One key press can arrive twice: npm passes on what the terminal has already delivered to the whole group. */
 const SAME_PRESS_MS = 300;
 
-/** Watches the process's signals; `say` gets one sentence for a person at each. */
-export function stopSignals(runtime: Pick<Runtime, "monotonic">, say: (text: string) => void): StopSignals {
+/** Watches the process's signals; `say` gets one sentence for a person at each. `goOn` is the command that resumes, if any. */
+export function stopSignals(
+  runtime: Pick<Runtime, "monotonic">,
+  say: (text: string) => void,
+  goOn: string | null,
+): StopSignals {
   const drain = new AbortController();
   const abort = new AbortController();
   let first: StopSignal | null = null;
@@ -33,11 +36,10 @@ export function stopSignals(runtime: Pick<Runtime, "monotonic">, say: (text: str
     if (isSamePress) return;
     first ??= signal;
     if (!drain.signal.aborted) {
-      const again = signal === "SIGINT" ? "Ctrl-C again stops at once; go" : "Go";
-      say(`Finishing the current step. ${again} on with: ${commandName()} run resume`);
+      say(firstWords(signal, goOn));
       drain.abort(signal);
     } else if (!abort.signal.aborted) {
-      say(`Stopping at once. Go on with: ${commandName()} run resume`);
+      say(goOn === null ? "Stopping at once." : `Stopping at once. Go on with: ${goOn}`);
       abort.abort(signal);
     } else {
       process.exit(SIGNAL_EXIT[signal]);
@@ -53,4 +55,10 @@ export function stopSignals(runtime: Pick<Runtime, "monotonic">, say: (text: str
       for (const signal of signals) process.off(signal, onSignal);
     },
   };
+}
+
+function firstWords(signal: StopSignal, goOn: string | null): string {
+  const again = signal === "SIGINT" ? " Ctrl-C again stops at once" : "";
+  if (goOn === null) return `Finishing what was begun.${again === "" ? "" : `${again}.`}`;
+  return `Finishing the current step.${again === "" ? " Go" : `${again}; go`} on with: ${goOn}`;
 }

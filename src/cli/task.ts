@@ -85,7 +85,7 @@ async function checkTasks(
   const named = (args[0] as readonly string[] | undefined) ?? [];
   const targets = named.length === 0 ? ["tasks"] : named;
   const app = await import("../app.ts");
-  const signals = stopSignals(systemRuntime(), (text) => void process.stderr.write(`${text.split(".")[0]}.\n`));
+  const signals = stopSignals(systemRuntime(), (text) => void process.stderr.write(`${text}\n`), null);
   try {
     if (options.writeManifest === true) {
       for (const line of await app.writeManifests(targets)) process.stderr.write(`${printableLine(line)}\n`);

@@ -7,6 +7,7 @@ import { Failure } from "../core/errors.ts";
 import type { RunEvent } from "../core/events.ts";
 import type { RunKind } from "../core/store.ts";
 import { systemRuntime } from "../runtime/system.ts";
+import { commandName } from "./command-name.ts";
 import type { CliContext } from "./context.ts";
 import { EXIT } from "./exit-code.ts";
 import { plainLines } from "./plain-lines.ts";
@@ -33,7 +34,8 @@ export async function watchRun<T>(
   work: (watched: Watched) => Promise<T>,
 ): Promise<Seen<T>> {
   const view = await openView(context, kind);
-  const signals = stopSignals(systemRuntime(), view.say);
+  const goOn = kind === "train" ? `${commandName()} run resume` : null;
+  const signals = stopSignals(systemRuntime(), view.say, goOn);
   try {
     const value = await work({ onEvent: view.onEvent, drain: signals.drain, abort: signals.abort });
     return { value, signalExit: signals.exitCode() };

@@ -11,7 +11,7 @@ function watch(
   const program = `
     import { stopSignals } from ${JSON.stringify(join(ROOT, "src", "cli", "stop-signals.ts"))};
     import { systemRuntime } from ${JSON.stringify(join(ROOT, "src", "runtime", "system.ts"))};
-    const signals = stopSignals(systemRuntime(), (text) => console.log("said " + text));
+    const signals = stopSignals(systemRuntime(), (text) => console.log("said " + text), "sandlot run resume");
     const alive = setInterval(() => {}, 1000);
     signals.drain.addEventListener("abort", () => console.log("drain"));
     signals.abort.addEventListener("abort", () => {
