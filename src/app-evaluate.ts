@@ -52,6 +52,7 @@ export async function evaluateTarget(
       `pass@${kTooLarge} needs at least ${kTooLarge} episodes a task, not ${options.episodesPerTask}; add --episodes ${kTooLarge}.`,
     );
   }
+  refuseCredentials(options.baseUrl);
   const { tasks, taskSet } = await tasksOf(target, options);
   const store = await openStore({ folder: app.dataFolder, runtime, mode: "owner" });
   const defaults = recipeSchema.parse({});
@@ -98,6 +99,23 @@ export async function evaluateTarget(
     await chosen?.close();
     await store.close();
   }
+}
+
+/** The address is stored with the run and shown by `run show`; a secret in it would be too. */
+function refuseCredentials(baseUrl: string | null): void {
+  if (baseUrl === null) return;
+  const url = URL.parse(baseUrl);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new Failure(
+      "config_invalid",
+      "--base-url is not an http or https address; write one such as http://127.0.0.1:8000/v1",
+    );
+  }
+  if (url.username === "" && url.password === "" && url.search === "" && url.hash === "") return;
+  throw new Failure(
+    "config_invalid",
+    "--base-url holds a user, a password or a query, which would be stored with the run; name the endpoint's key by --key-variable instead.",
+  );
 }
 
 /** A trained run's model is shown the instruction alone, as in its training. */

@@ -64,10 +64,12 @@ test("mistakes in what to evaluate end as usage errors, and start nothing", asyn
     [["evaluate", GENERATOR, "--policy", "orakle"], "orakle"],
     [["evaluate", GENERATOR, "--k", "4"], "--episodes 4"],
     [["evaluate", GENERATOR, "--split", "hold-out"], "hold-out"],
+    [["evaluate", GENERATOR, "--policy", "openai:m", "--base-url", "http://me:word@127.0.0.1:1/v1"], "--key-variable"],
+    [["evaluate", GENERATOR, "--policy", "openai:m", "--base-url", "127.0.0.1:1"], "http://127.0.0.1:8000/v1"],
   ] as const) {
     const { exitCode, stdout, stderr } = await command(...args);
     expect(stderr).toContain(message);
-    expect(stderr).not.toMatch(/\n\s+at /);
+    expect(stderr).not.toMatch(/\n\s+at |me:word/);
     expect([args, exitCode, stdout]).toEqual([args, 2, ""]);
   }
 });
