@@ -1,6 +1,6 @@
 /** Runs `task check`: each script of a task as a real episode in fresh sandboxes, graded anew every time. */
 import { availableParallelism } from "node:os";
-import { openMachinery, runtime, SYSTEM_TEXT, verdictMemory } from "./app-parts.ts";
+import { openGenerator, openMachinery, runtime, SYSTEM_TEXT, verdictMemory } from "./app-parts.ts";
 import type { EpisodeRunner } from "./core/episode.ts";
 import { deriveSeed } from "./core/random.ts";
 import { nopPolicy } from "./policy/nop.ts";
@@ -33,6 +33,7 @@ export async function checkAll(
       concurrency: EPISODES_PER_CORE * cores,
       signal: options.signal,
       runScript: scriptRunner(machinery.runEpisode, options.signal),
+      openGenerator,
       onReport: (report) => options.onEvent(`${report.verdict}  ${report.key}`),
     });
   } finally {

@@ -8,6 +8,7 @@ import { systemRuntime } from "../runtime/system.ts";
 import { type CheckOptions, checkFound, checkRoots, checkTask, type ScriptRun, type ScriptRunner } from "./check.ts";
 import type { CheckReport } from "./check-report.ts";
 import { type Changes, GOOD_FOLDER, tomlWith, withFolder } from "./folder-fixture-support.ts";
+import { loadGenerator } from "./generator.ts";
 import { readTaskFolder } from "./read-folder.ts";
 
 const UNIT = "unit/test_out.py::TestOut.test_text";
@@ -56,6 +57,7 @@ function options(
 ): CheckOptions {
   return {
     runScript: async (...call) => run(...call),
+    openGenerator: loadGenerator,
     runtime: systemRuntime(),
     repeats: 3,
     concurrency: 4,

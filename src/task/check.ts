@@ -18,7 +18,6 @@ import {
 } from "./check-report.ts";
 import { alternativesPass, nopFails, oraclePasses, oracleStable, testsReported, wrongRejected } from "./check-runs.ts";
 import { instructionForm, manifestMatches, noSolutionText, testsAssert, verifierIndependent } from "./check-static.ts";
-import { loadGenerator } from "./generator.ts";
 import { readTask } from "./read-folder.ts";
 import { type FoundTask, findTasks } from "./task-set.ts";
 
@@ -36,6 +35,8 @@ export type ScriptRunner = (task: Task, script: Script | null, repeat: number) =
 
 export interface CheckOptions {
   readonly runScript: ScriptRunner;
+  /** Opens the generator of a folder. Throws `task_invalid`. */
+  readonly openGenerator: (folder: string) => Promise<TaskGenerator>;
   readonly runtime: Runtime;
   /** How often each script is run; the design asks for 3. */
   readonly repeats: number;
@@ -73,7 +74,7 @@ function isSameFolder(a: FoundTask, b: FoundTask): boolean {
 export async function checkFound(entry: FoundTask, options: CheckOptions): Promise<CheckReport> {
   try {
     if (entry.kind === "generator")
-      return await checkGenerator(await loadGenerator(entry.folder), entry.folder, options);
+      return await checkGenerator(await options.openGenerator(entry.folder), entry.folder, options);
     const { task, warnings } = await readTask(entry.folder);
     return await checkTask(task, options, warnings);
   } catch (error) {
