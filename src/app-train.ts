@@ -216,6 +216,10 @@ async function openModel(recipe: Recipe, generator: TaskGenerator, threads: numb
     );
   }
   await mkdir(folder, { recursive: true });
+  // What a process that was killed while it saved has left; the run is ours alone now.
+  for (const name of await readdir(folder)) {
+    if (name.startsWith(".")) await rm(join(folder, name), { recursive: true, force: true });
+  }
   const tokenizer: Tokenizer = charsTokenizer(alphabet);
   const renderer = plainRenderer({ tokenizer, isBare: true });
   const backend = await embeddedBackend({

@@ -29,7 +29,7 @@ const policy = z.strictObject({
   answerTokensMax: count(1, 2_048).default(40),
   temperature: z.number().positive().max(4).default(1),
   /** Worker threads of the engine; 0 means one per core, at most 16. */
-  threads: count(0, 64).default(0),
+  threads: count(0, 16).default(0),
   engineMemoryBytesMax: count(1 << 20, 2 ** 40).default(2 ** 31),
 });
 
