@@ -4,6 +4,7 @@ import { Failure } from "../core/errors.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import { probeNamespaces } from "./probe.ts";
 import { namespaceProvider } from "./provider-namespace.ts";
+import { unkeptLimits } from "./zygote.ts";
 
 test("a machine that can make sandboxes says so by having made one", async () => {
   const provider = namespaceProvider({ runtime: systemRuntime() });
@@ -46,4 +47,14 @@ test("limits that no control group can keep are a missing requirement", async ()
     ok: false,
     evidence: expect.stringContaining("pids none"),
   });
+  expect(report.lines.at(-1)).toMatchObject({
+    name: "sandbox",
+    ok: false,
+    evidence: expect.stringMatching(/^not tried/),
+  });
+});
+
+test("no sandbox is made whose limits nothing keeps", () => {
+  expect(unkeptLimits({ memory: "v1", pids: "none", cpu: "none", kill: "v2" })).toEqual(["pids", "cpu"]);
+  expect(unkeptLimits({ memory: "v1", pids: "v2", cpu: "v2", kill: "v2" })).toEqual([]);
 });

@@ -7,7 +7,7 @@ import { release } from "node:os";
 import { findCompiler } from "../../native/build.ts";
 import { type Failure, toFailure } from "../core/errors.ts";
 import type { ProbeLine, ProbeReport } from "../core/sandbox.ts";
-import type { GroupSupport } from "./zygote.ts";
+import { type GroupSupport, unkeptLimits } from "./zygote.ts";
 
 /** clone3 into a group, cgroup.kill and overlay with userxattr are all there from 5.14. */
 const KERNEL_MIN: readonly [number, number] = [5, 14];
@@ -16,7 +16,7 @@ const FILES_MIN = 4_096;
 const NAMESPACES_MIN = 1_024;
 
 export interface Trial {
-  /** Makes one sandbox, runs one command in it, and tells which groups limit it. Throws a Failure. */
+  /** Tells which groups limit a sandbox; where none is missing, by having made one and run a command in it. Throws a Failure. */
   run(): Promise<GroupSupport>;
 }
 
@@ -117,13 +117,13 @@ function groupMode({ memory, pids, cpu, kill }: GroupSupport): string {
 async function tryOne(trial: Trial): Promise<ProbeLine[]> {
   try {
     const groups = await trial.run();
-    const limits = [groups.memory, groups.pids, groups.cpu];
+    const isLimited = unkeptLimits(groups).length === 0;
     const mode = groupMode(groups);
     const evidence = `cgroup ${mode}: memory ${groups.memory}, pids ${groups.pids}, cpu ${groups.cpu}, kill ${groups.kill}`;
     const remedy = "Mount the missing cgroup controllers, for example: mount -t cgroup2 none /sys/fs/cgroup";
     return [
-      line("limits", true, !limits.includes("none") && groups.kill !== "none", evidence, remedy),
-      line("sandbox", true, true, "one was made, ran a command and was destroyed", ""),
+      line("limits", true, isLimited && groups.kill !== "none", evidence, remedy),
+      isLimited ? line("sandbox", true, true, "one was made, ran a command and was destroyed", "") : untried(),
     ];
   } catch (error) {
     const failure: Failure = toFailure(error);

@@ -22,7 +22,7 @@ import { namespaceSandbox } from "./namespace-sandbox.ts";
 import { probeNamespaces } from "./probe.ts";
 import { startCommand } from "./run-command.ts";
 import { sweepLeftovers } from "./sweep.ts";
-import { runParent, startZygote, type Zygote } from "./zygote.ts";
+import { runParent, startZygote, unkeptLimits, type Zygote } from "./zygote.ts";
 
 const STRENGTH: readonly Isolation[] = ["process", "namespace", "gvisor", "vm"];
 /** A machine under load answers late, not never. */
@@ -62,6 +62,7 @@ export function namespaceProvider(options: NamespaceProviderOptions): SandboxPro
       const { path } = await buildNative("helper");
       await sweepLeftovers(runtime, runParent());
       const zygote = await startZygote(path, image.folder);
+      await refuseUnkept(zygote);
       const { memory, pids, cpu, kill } = zygote.groups;
       capabilities = capabilitiesOf(
         support(memory),
@@ -153,6 +154,7 @@ async function tryOneSandbox(options: NamespaceProviderOptions): Promise<Zygote[
   const zygote = await startZygote(path, image.folder);
   const provider = namespaceProvider(options);
   try {
+    if (unkeptLimits(zygote.groups).length > 0) return zygote.groups;
     const sandbox = await provider.create(TRIAL, new AbortController().signal);
     await sandbox.destroy();
     return zygote.groups;
@@ -247,6 +249,17 @@ function refuse(request: SandboxRequest): void {
   }
   if (!(request.lifetimeMs > 0))
     throw new Failure("request_invalid", `Sandbox lifetimeMs must be positive, not ${request.lifetimeMs}.`);
+}
+
+/** A limit that nothing keeps would be weaker isolation than was asked for, in silence. */
+async function refuseUnkept(zygote: Zygote): Promise<void> {
+  const unkept = unkeptLimits(zygote.groups);
+  if (unkept.length === 0) return;
+  await zygote.close();
+  throw new Failure(
+    "environment_missing",
+    `No control group of this machine keeps a sandbox's limits of ${unkept.join(", ")}. Run "sandlot doctor" to see what to mount.`,
+  );
 }
 
 export function requireRoot(): void {

@@ -17,6 +17,11 @@ export interface GroupSupport {
   readonly kill: string;
 }
 
+/** Limits of a sandbox that no control group of this machine keeps. */
+export function unkeptLimits({ memory, pids, cpu }: GroupSupport): readonly string[] {
+  return Object.entries({ memory, pids, cpu }).flatMap(([name, where]) => (where === "none" ? [name] : []));
+}
+
 export interface Zygote {
   readonly pid: number;
   /** Its owner token: the name of its run folder and of its control groups. */
