@@ -266,7 +266,7 @@ test("an engine over its memory limit is refused with the computed figure, as is
   const refused = open({ shape: "small", memoryBytesMax: 50_000_000 });
   await expect(refused).rejects.toMatchObject({
     code: "config_invalid",
-    message: /would take \d+ MiB .* engineMemoryMax = 48 MiB/,
+    message: /would take \d+ MiB .* engineMemoryBytesMax = 48 MiB/,
   });
   await expect(open({ shape: { layers: 2, width: 48, context: 96 } })).rejects.toThrow(/multiple of 32/);
   await expect(open({ threads: 0 })).rejects.toThrow(/threads must be 1 to 16/);

@@ -61,8 +61,8 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     throw new Failure(
       "config_invalid",
       `The embedded engine would take ${mebibytes(needed)} (${shape.layers} layers of width ${shape.width}, context ` +
-        `${shape.context}, ${threads} threads), over engineMemoryMax = ${mebibytes(memoryBytesMax)}. ` +
-        "Choose a smaller shape, context or thread count, or raise engineMemoryMax.",
+        `${shape.context}, ${threads} threads), over engineMemoryBytesMax = ${mebibytes(memoryBytesMax)}. ` +
+        "Choose a smaller shape, context or thread count, or raise engineMemoryBytesMax.",
     );
   }
   const handle = addon.open(config);
