@@ -337,6 +337,18 @@ test("each observation ends with how the call ended and what is left", async () 
   expect(seen).toMatch(/^no good\nexit 1 · \d+\.\d s · left: 19 turns, 10,000 tokens, \d+ s$/);
 });
 
+test("a record names its task, its seeds, the policy versions and the code it came from", async () => {
+  const task = greetTask();
+  const plan = { samplingSeed: 11n, gradingSeed: 12n, recipeHash: "f00d" };
+  const { document } = await run(task, scriptedPolicy([submit()], { version: 3 }), { plan });
+  expect(document).toMatchObject({
+    task: { key: task.key, hash: task.hash, agentHash: task.agentHash, verifierHash: task.verifierHash },
+    seeds: { sampling: "11", verifier: "12" },
+    policy: { versionFirst: 3, versionLast: 3 },
+    code: { sandlot: "0.0.0", commit: null, recipeHash: "f00d" },
+  });
+});
+
 test("the node chain, bodies and timing of a record hold together", async () => {
   const { document, bodies } = await run(greetTask(), scriptPolicy(greetTask().oracle));
   for (const [index, node] of document.nodes.entries()) {
