@@ -69,6 +69,8 @@ export interface ClaimRequest {
   readonly workerId: string;
   readonly episodesMax: number;
   readonly leaseMs: number;
+  /** Only episodes of groups up to this one; absent: of all. */
+  readonly groupTo?: number;
 }
 
 export interface CommitRequest {
@@ -170,8 +172,11 @@ export interface Store extends VerdictMemory {
   cancel(runId: string, options?: { readonly groupFrom?: number }): Promise<number>;
   /** Leases of workers that are gone become ready again, their attempts closed as lost. Returns how many. */
   reap(runId: string): Promise<number>;
-  /** How many episodes of the run are in each state. */
-  counts(runId: string): Promise<Readonly<Record<"ready" | "leased" | "done" | "failed" | "cancelled", number>>>;
+  /** How many episodes of the run, or of its groups up to `groupTo`, are in each state. */
+  counts(
+    runId: string,
+    options?: { readonly groupTo?: number },
+  ): Promise<Readonly<Record<"ready" | "leased" | "done" | "failed" | "cancelled", number>>>;
 
   episodes(runId: string, filter?: EpisodeFilter): Promise<readonly TrajectoryRow[]>;
   attempts(runId: string, episodeNo: number): Promise<readonly AttemptRow[]>;

@@ -69,6 +69,7 @@ function options(run: EpisodeRunner, more: Partial<SchedulerOptions> = {}): Sche
     runtime,
     runEpisode: run,
     limits,
+    groupTo: 1_000,
     budget: failureBudget({ failureShareMax: 1, failuresInRowMax: 1_000 }),
     resolve: () =>
       ({ task: {}, policy: {}, taskSet: "", recipeHash: "" }) as unknown as ReturnType<SchedulerOptions["resolve"]>,
@@ -107,6 +108,15 @@ test("an infrastructure failure is tried again with the same seeds, and the rewa
   expect([...seeds.values()].map((set) => set.size)).toEqual([1, 1, 1, 1]);
   const rows = await store.episodes(runId);
   expect(rows.map((row) => [row.outcome, row.attempts, row.reward])).toEqual(rows.map(() => ["graded", 3, 0.75]));
+});
+
+test("episodes of later groups wait, ready as they are, and do not keep the earlier ones from being over", async () => {
+  await store.plan(runId, examplePlan(4, 2));
+  const { run, seen } = runner(() => GRADED);
+  expect(await runReadyEpisodes(options(run, { groupTo: 1 }))).toBe("idle");
+  expect(seen.attempts).toBe(4);
+  expect((await store.episodes(runId)).map((row) => row.groupNo)).toEqual([0, 0, 1, 1]);
+  expect(await store.counts(runId)).toMatchObject({ done: 4, ready: 4 });
 });
 
 test("a retry does not wait for the long episode beside it", async () => {

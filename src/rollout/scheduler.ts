@@ -1,7 +1,7 @@
 /**
- * Runs the ready episodes of a run until none is left: claims leases within the permit, hands each to the episode
- * runner, and settles it in the store by its outcome. This is the only place that retries, and it reads nothing of an
- * outcome but its failure class.
+ * Runs the ready episodes of a run, up to a given group, until none is left: claims leases within the permit, hands each
+ * to the episode runner, and settles it in the store by its outcome. This is the only place that retries, and it reads
+ * nothing of an outcome but its failure class.
  */
 import type { EpisodePlan, EpisodeRunner } from "../core/episode.ts";
 import { Failure, type FailureCode, failureClass } from "../core/errors.ts";
@@ -26,6 +26,11 @@ export interface SchedulerOptions {
   readonly runEpisode: EpisodeRunner;
   readonly limits: SchedulerLimits;
   readonly budget: FailureBudget;
+  /**
+   * Last group that is run now. A run that was killed may have left ready episodes of later steps, which only the
+   * policy of their own step may answer.
+   */
+  readonly groupTo: number;
   /** What a lease runs: task, policy and the words for the record. */
   readonly resolve: (lease: Lease) => Pick<EpisodePlan, "task" | "policy" | "taskSet" | "recipeHash" | "extraFiles">;
   /** Called once for each episode that ended for good. */
@@ -44,11 +49,12 @@ const WORKER_ID = "worker-1";
 const POLL_MS = 50;
 
 /**
- * Resolves `idle` when no episode is ready or leased, `drained` when stopped before.
+ * Resolves `idle` when no episode up to `groupTo` is ready or leased, `drained` when stopped before.
  * Throws `run_halted` when the failure budget is spent, and our own mistakes as they are.
  */
 export async function runReadyEpisodes(options: SchedulerOptions): Promise<SchedulerEnd> {
-  const { store, runId, runtime, limits, drain, abort } = options;
+  const { store, runId, runtime, limits, groupTo, drain, abort } = options;
+  const { leaseMs } = limits;
   const running = new Set<Promise<void>>();
   const ended = new AbortController();
   /** One for each retry that waits for its back-off: a long episode beside it must not hold it back. */
@@ -66,7 +72,7 @@ export async function runReadyEpisodes(options: SchedulerOptions): Promise<Sched
     for (;;) {
       const free = limits.episodesMax - running.size;
       if (!stop() && free > 0) {
-        const leases = await store.claim({ runId, workerId: WORKER_ID, episodesMax: free, leaseMs: limits.leaseMs });
+        const leases = await store.claim({ runId, workerId: WORKER_ID, episodesMax: free, leaseMs, groupTo });
         for (const lease of leases) {
           const work = runLease(lease, options, nap).catch((error: unknown) => {
             fatal ??= error;
@@ -81,7 +87,7 @@ export async function runReadyEpisodes(options: SchedulerOptions): Promise<Sched
       }
       if (fatal !== null) throw fatal;
       if (drain.aborted || abort.aborted) return "drained";
-      const counts = await store.counts(runId);
+      const counts = await store.counts(runId, { groupTo });
       if (counts.ready === 0 && counts.leased === 0) return "idle";
       // Ready ones that may not start yet wait for their back-off.
       await runtime.sleep(POLL_MS);

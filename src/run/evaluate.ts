@@ -84,6 +84,7 @@ export async function evaluate(parts: EvaluateParts): Promise<EvaluateSummary> {
       runEpisode: parts.runEpisode,
       limits: parts.scheduler,
       budget: failureBudget(parts.scheduler),
+      groupTo: GROUP_FIRST + tasks.length - 1,
       resolve: (lease) => {
         const task = taskAt(lease.groupNo - GROUP_FIRST);
         return {

@@ -68,7 +68,7 @@ export interface TrainContext extends TrainParts {
   /** What the run took so far, over all its sessions. */
   readonly totals: () => RunTotals;
   readonly save: (name: string, state: CheckpointState, version: number) => Promise<void>;
-  /** Plans groups of a section and runs what is ready; false when stopped before all had ended. */
+  /** Plans groups of a section and runs what is ready up to the last of them; false when stopped before all had ended. */
   readonly gather: (section: Section, from: number, to: number, step: number) => Promise<boolean>;
 }
 
@@ -111,6 +111,7 @@ export function trainContext(parts: TrainParts, board: ProgressBoard, before: Ru
         runEpisode: parts.runEpisode,
         limits: recipe.scheduler,
         budget,
+        groupTo: section.groupFirst + to - 1,
         resolve: (lease) => {
           const at = sectionOf(sections, lease.groupNo);
           if (context.current === null)

@@ -31,7 +31,7 @@ export function episodeCalls(parts: StoreParts): Pick<Store, EpisodeCall> {
     cancel: (runId, { groupFrom = 0 } = {}) =>
       parts.write({ apply: () => episodes.cancel(runs.numberOf(runId), groupFrom) }),
     reap: (runId) => parts.write({ apply: () => episodes.reap(runs.numberOf(runId), token) }),
-    counts: (runId) => parts.read(() => episodes.counts(runs.numberOf(runId))),
+    counts: (runId, { groupTo } = {}) => parts.read(() => episodes.counts(runs.numberOf(runId), groupTo ?? null)),
     episodes: (runId, filter = {}) => parts.read(() => trajectories.rows(runId, runs.numberOf(runId), filter)),
     attempts: (runId, episodeNo) => parts.read(() => episodes.attempts(runs.numberOf(runId), episodeNo)),
     trajectory: (runId, episodeNo) => storedTrajectory(parts, runId, episodeNo),

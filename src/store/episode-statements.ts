@@ -33,7 +33,7 @@ export interface EpisodeStatements {
   cancel(runNo: number, groupFrom: number): number;
   /** Leases of other owners, and those whose time is over, become ready. */
   reap(runNo: number, ownerToken: string): number;
-  counts(runNo: number): Awaited<ReturnType<Store["counts"]>>;
+  counts(runNo: number, groupTo: number | null): Awaited<ReturnType<Store["counts"]>>;
   attempts(runNo: number, episodeNo: number): AttemptRow[];
 }
 
@@ -86,7 +86,8 @@ function leasing(database: DatabaseSync, clock: () => number): Pick<EpisodeState
        phase, step, task_ref AS taskRef, split, sampling_seed AS samplingSeed, grading_seed AS gradingSeed,
        not_before AS readyAt
      FROM episode e JOIN episode_group g ON g.run_no = e.run_no AND g.group_no = e.group_no
-     WHERE e.run_no = ? AND state = 'ready' AND not_before <= ? ORDER BY e.episode_no LIMIT ?`,
+     WHERE e.run_no = ?1 AND state = 'ready' AND not_before <= ?2 AND (?4 IS NULL OR e.group_no <= ?4)
+     ORDER BY e.episode_no LIMIT ?3`,
   );
   const lease = database.prepare(
     `UPDATE episode SET state = 'leased', attempt_no = ?, fence = ?, worker_id = ?, owner_token = ?, lease_until = ?
@@ -99,9 +100,9 @@ function leasing(database: DatabaseSync, clock: () => number): Pick<EpisodeState
     "SELECT 1 AS held FROM episode WHERE run_no = ? AND episode_no = ? AND state = 'leased' AND attempt_no = ? AND fence = ?",
   );
   return {
-    claim(runNo, { runId, workerId, episodesMax, leaseMs }, ownerToken) {
+    claim(runNo, { runId, workerId, episodesMax, leaseMs, groupTo }, ownerToken) {
       const now = clock();
-      const ready = many<Omit<Lease, "runId">>(selectReady, runNo, now, episodesMax);
+      const ready = many<Omit<Lease, "runId">>(selectReady, runNo, now, episodesMax, groupTo ?? null);
       for (const { episodeNo, attempt, fence } of ready) {
         lease.run(attempt, fence, workerId, ownerToken, now + leaseMs, runNo, episodeNo);
         insertAttempt.run(runNo, episodeNo, attempt, fence, workerId, now);
@@ -178,19 +179,19 @@ function sweeping(database: DatabaseSync, clock: () => number): Pick<EpisodeStat
 
 function counting(database: DatabaseSync): Pick<EpisodeStatements, "counts" | "attempts"> {
   const selectCounts = database.prepare(
-    `SELECT state, count(*) AS count FROM episode WHERE run_no = ?1 GROUP BY state
-     UNION ALL SELECT state, count(*) FROM finished WHERE run_no = ?1 GROUP BY state`,
+    `SELECT state, count(*) AS count FROM episode WHERE run_no = ?1 AND (?2 IS NULL OR group_no <= ?2) GROUP BY state
+     UNION ALL
+     SELECT state, count(*) FROM finished WHERE run_no = ?1 AND (?2 IS NULL OR group_no <= ?2) GROUP BY state`,
   );
   const selectAttempts = database.prepare(
     `SELECT episode_no AS episodeNo, attempt_no AS attempt, fence, started_at AS startedAt, ended_at AS endedAt, failure, message
      FROM attempt WHERE run_no = ? AND episode_no = ? ORDER BY attempt_no`,
   );
   return {
-    counts(runNo) {
+    counts(runNo, groupTo) {
       const counts = { ready: 0, leased: 0, done: 0, failed: 0, cancelled: 0 };
-      for (const { state, count } of many<{ state: (typeof STATES)[number]; count: number }>(selectCounts, runNo)) {
-        counts[state] = count;
-      }
+      type Stored = { state: (typeof STATES)[number]; count: number };
+      for (const { state, count } of many<Stored>(selectCounts, runNo, groupTo)) counts[state] = count;
       return counts;
     },
     attempts: (runNo, episodeNo) => many<AttemptRow>(selectAttempts, runNo, episodeNo),

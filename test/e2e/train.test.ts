@@ -2,7 +2,15 @@
 import { rm } from "node:fs/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { expectNoLeaks, type LeakBaseline, leakBaseline } from "../abuse/leaks.ts";
-import { dataFolder, lastObject, startSandlot, train, waitForStep, withReader } from "../support/train-process.ts";
+import {
+  dataFolder,
+  lastObject,
+  startSandlot,
+  train,
+  waitForEpisodes,
+  waitForStep,
+  withReader,
+} from "../support/train-process.ts";
 
 /** Several whole runs one after another; a loaded machine takes its time. */
 const RUNS_MS_MAX = 600_000;
@@ -71,6 +79,18 @@ test("a run killed with SIGKILL leaves nothing behind and resumes to the very we
   } finally {
     await rm(killedFolder, { recursive: true, force: true });
   }
+});
+
+test("a run killed in the middle of a step, far from its checkpoint, lets the right policy answer what was left", async () => {
+  const command = train(folder, ["--set", "rl.checkpointEverySteps=6", "--set", "scheduler.episodesMax=2"]);
+  const runId = await waitForStep(folder, 3, command);
+  await waitForEpisodes(folder, runId, { step: 4, episodes: 3 });
+  command.child.kill("SIGKILL");
+  await command.end;
+  const resumed = await startSandlot(["run", "resume", runId, "--json"], folder).end;
+  expect(lastObject(resumed)).toMatchObject({ runId, state: "done", stepCount: 6 });
+  const rows = await withReader(folder, (store) => store.episodes(runId, { phase: "train" }));
+  expect(rows.filter((row) => row.policyVersionFirst !== row.step - 1)).toEqual([]);
 });
 
 test("Ctrl-C finishes the step, saves, and names the command that goes on; a second train meanwhile is refused by name", {

@@ -91,6 +91,23 @@ export async function waitForStep(folder: string, step: number, command: Running
   throw new Error(`the run ended (${code}) before step ${step}:\n${stderr.slice(-2_000)}`);
 }
 
+/** Waits until so many episodes of a step have ended, while others of it have not. Fails when all have. */
+export async function waitForEpisodes(
+  folder: string,
+  runId: string,
+  { step, episodes }: { readonly step: number; readonly episodes: number },
+): Promise<void> {
+  for (;;) {
+    const [ended, open] = await withReader(folder, async (store) => {
+      const { ready } = await store.counts(runId);
+      return [(await store.episodes(runId, { step })).length, ready] as const;
+    });
+    if (ended >= episodes && open > 0) return;
+    if (ended >= episodes) throw new Error(`all episodes of step ${step} had ended before they could be looked at`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
 export async function withReader<T>(folder: string, use: (store: Store) => Promise<T>): Promise<T> {
   const store = await openReader(folder);
   try {
