@@ -100,7 +100,9 @@ async function showRun(context: CliContext, args: readonly unknown[]): Promise<n
   return withReader(async (store) => {
     const run = await findRun(store, String(args[0]));
     const counts = await store.counts(run.runId);
-    const points = await store.points(run.runId, ["reward", "loss", "kl", "entropy"]);
+    const stored = await store.points(run.runId, ["reward", "loss", "kl", "entropy"]);
+    // Those of steps that were rolled back are there until the steps are taken again.
+    const points = stored.filter(({ step }) => step <= run.step);
     const usage = await store.usage();
     context.json({ ...withoutTexts(run), config: JSON.parse(run.config), counts, points, usage });
     const owner = run.owner === null ? "" : `, live in process ${run.owner.pid} since ${timeText(run.owner.since)}`;

@@ -11,8 +11,12 @@ export async function summarize(
 ): Promise<TrainSummary> {
   const { store, runId, recipe } = context;
   const rows = await store.episodes(runId);
-  const points = await store.points(runId, ["reward", "rollout/effective_episodes"]);
   const steps = await store.steps(runId);
+  // After a resume points of steps that were rolled back are there until those are taken again.
+  const taken = new Set(steps.map(({ step }) => step));
+  const points = (await store.points(runId, ["reward", "rollout/effective_episodes"])).filter(({ step }) =>
+    taken.has(step),
+  );
   const usage = await store.usage();
   const totals = context.totals();
   const effective = points
