@@ -84,6 +84,7 @@ export function verdictIdentityOn(clock: Runtime): GraderOptions["identity"] {
     return verdictIdentity({
       artifactsHash: artifacts.hash,
       verifierHash: task.verifierHash,
+      agentHash: task.agentHash,
       imageHash,
       gradingSeed,
       version: verifierVersion,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { verdictIdentity } from "./identity.ts";
 
-const inputs = { artifactsHash: "a", verifierHash: "v", imageHash: "i", gradingSeed: 7n, version: 1 };
+const inputs = { artifactsHash: "a", verifierHash: "v", agentHash: "e", imageHash: "i", gradingSeed: 7n, version: 1 };
 
 test("equal inputs have an equal verdict identity", () => {
   expect(verdictIdentity({ ...inputs })).toBe(verdictIdentity(inputs));
@@ -11,6 +11,7 @@ test("equal inputs have an equal verdict identity", () => {
 test.each([
   ["artifacts", { artifactsHash: "b" }],
   ["verifier", { verifierHash: "w" }],
+  ["environment of the task", { agentHash: "f" }],
   ["image", { imageHash: "j" }],
   ["grading seed", { gradingSeed: 8n }],
   ["version of the verifier", { version: 2 }],

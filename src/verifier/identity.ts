@@ -6,6 +6,8 @@ export interface VerdictInputs {
   /** SHA-256 over answer and files. */
   readonly artifactsHash: string;
   readonly verifierHash: string;
+  /** The task's own files, set-up and resources are part of the sandbox in which the artifacts run again. */
+  readonly agentHash: string;
   readonly imageHash: string;
   readonly gradingSeed: bigint;
   /** `Verifier.version`. */
@@ -14,7 +16,6 @@ export interface VerdictInputs {
 
 /** SHA-256 of the inputs, in lower-case hex. Pure. */
 export function verdictIdentity(inputs: VerdictInputs): string {
-  const { artifactsHash, verifierHash, imageHash, gradingSeed, version } = inputs;
-  const text = canonicalJson({ artifactsHash, verifierHash, imageHash, gradingSeed: gradingSeed.toString(), version });
+  const text = canonicalJson({ ...inputs, gradingSeed: inputs.gradingSeed.toString() });
   return createHash("sha256").update(text).digest("hex");
 }

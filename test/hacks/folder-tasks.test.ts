@@ -32,6 +32,7 @@ const runEpisode: EpisodeRunner = createEpisodeRunner({
     verdictIdentity({
       artifactsHash: artifacts.hash,
       verifierHash: task.verifierHash,
+      agentHash: task.agentHash,
       imageHash: "",
       gradingSeed,
       version,
