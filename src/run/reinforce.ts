@@ -54,7 +54,6 @@ async function takeStep(context: TrainContext, section: Section, step: number): 
     policyVersion: step,
     weightsSha256: snapshot.sha256,
   });
-  await store.updateRun(runId, { policyVersion: step });
   const metrics: Record<string, number> = {
     ...report.metrics,
     ...groupMetrics(collected, report.metrics["reward_std"] ?? 0),
