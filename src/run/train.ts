@@ -57,11 +57,11 @@ async function restore(context: TrainContext): Promise<CheckpointState> {
   const names = context.isResumed ? await context.checkpoints() : [];
   const newest = names.at(-1);
   if (newest === undefined) return { phase: "sft", step: 0 };
-  if (names.includes("sft-done") && newest !== "sft-done") {
-    await weights.load("sft-done", { optimizer: false });
+  if (newest.startsWith("rl-")) {
+    await loadOr(context, "sft-done", false, "It is the reference of this run, which cannot go on without it.");
     context.setReference(await weights.snapshot(0));
   }
-  const loaded = await weights.load(newest, { optimizer: true });
+  const loaded = await loadOr(context, newest, true, wayOn(runId, newest, names));
   if (!loaded.isBitEqual) {
     throw new Failure(
       "policy_checkpoint_mismatch",
@@ -75,4 +75,20 @@ async function restore(context: TrainContext): Promise<CheckpointState> {
   if (newest === "sft-done") context.setReference(context.current);
   if (state.phase === "rl" || newest === "sft-done") await store.rollBack(runId, state.phase === "rl" ? state.step : 0);
   return newest === "sft-done" ? { phase: "rl", step: 0 } : state;
+}
+
+/** Loads a checkpoint; when it cannot be used, the failure also says how this run can still go on. */
+async function loadOr({ weights }: TrainContext, name: string, optimizer: boolean, remedy: string) {
+  try {
+    return await weights.load(name, { optimizer });
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    throw new Failure(error.code, `${error.message} ${remedy}`, { cause: error });
+  }
+}
+
+function wayOn(runId: string, newest: string, names: readonly string[]): string {
+  const earlier = names.at(-2);
+  const from = earlier === undefined ? "from its beginning" : `from ${earlier}`;
+  return `With ${newest} moved out of that folder, this goes on ${from}: sandlot run resume ${runId}`;
 }

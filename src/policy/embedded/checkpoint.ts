@@ -156,9 +156,11 @@ async function load(
 async function readState(options: CheckpointOptions, name: string, folder: string): Promise<StateFile> {
   const path = join(folder, STATE_FILE);
   const text = await readFile(path, "utf8").catch(async (error: NodeJS.ErrnoException) => {
-    if (error.code !== "ENOENT") throw mismatch(path, `it cannot be read (${error.message})`);
     const entries = await readdir(options.folder).catch(() => []);
     const names = entries.filter((entry) => !entry.startsWith("."));
+    if (error.code !== "ENOENT" || names.includes(name)) {
+      throw mismatch(path, `it cannot be read (${error.message})`, error);
+    }
     throw new Failure(
       "policy_checkpoint_missing",
       `There is no checkpoint ${name} in ${options.folder}. ` +
