@@ -76,10 +76,16 @@ export function sumTask(): Task {
   };
 }
 
-/** A shipped folder task with little time, so that a program that hangs is through with its tests soon. */
-export async function repairTask(): Promise<Task> {
-  const task = await readTaskFolder(join(import.meta.dirname, "../../tasks/repair-python-statistics"));
-  return { ...task, limits: { ...task.limits, commandMs: 3_000, gradeMs: 20_000, episodeMs: 180_000 } };
+/** A shipped folder task. */
+export function repairTask(): Promise<Task> {
+  return readTaskFolder(join(import.meta.dirname, "../../tasks/repair-python-statistics"));
+}
+
+/** The same with little time, so that what hangs is through soon. */
+function hurried(task: Task): Task {
+  const { commandMs, gradeMs } = task.limits;
+  const limits = { ...task.limits, commandMs: Math.min(2_000, commandMs), gradeMs: Math.min(8_000, gradeMs) };
+  return { ...task, limits };
 }
 
 /** The oracle's commands and then these, as one policy. */
@@ -98,7 +104,7 @@ export function episode({ runEpisode }: Machinery, task: Task, policy: Policy): 
 /** Runs the hostile episode while honest ones of the same task run: each of those must earn 1. Gives the hostile record. */
 export async function besideHonest(at: Machinery, task: Task, hostile: Policy): Promise<TrajectoryRecord> {
   let isOver = false;
-  const attacked = episode(at, task, hostile).finally(() => {
+  const attacked = episode(at, hurried(task), hostile).finally(() => {
     isOver = true;
   });
   let siblings = 0;
