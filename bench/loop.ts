@@ -6,7 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { shippedFolder, train } from "../src/app.ts";
+import { openReader, shippedFolder, train } from "../src/app.ts";
 import { loadRecipe } from "../src/run/load-recipe.ts";
 import type { TrainSummary } from "../src/run/report.ts";
 
@@ -21,6 +21,8 @@ export interface LoopResult {
   readonly loadAfter: readonly number[];
   readonly rlSteps: number;
   readonly rlEpisodesPerSecond: number | null;
+  /** Wall seconds of all steps together: gathering, training, store. */
+  readonly secondsByActivity: Readonly<Record<string, number>>;
   readonly summary: TrainSummary;
 }
 
@@ -41,6 +43,7 @@ export async function run(): Promise<LoopResult> {
       loadBefore,
       loadAfter: loadavg(),
       rlSteps: RL_STEPS,
+      secondsByActivity: await secondsByActivity(folder, summary.runId),
       rlEpisodesPerSecond: seconds === 0 ? null : (RL_STEPS * groupsPerBatch * groupSize) / seconds,
       summary,
     };
@@ -51,7 +54,30 @@ export async function run(): Promise<LoopResult> {
   }
 }
 
-function print({ summary, rlEpisodesPerSecond, loadBefore, loadAfter, cores }: LoopResult): void {
+/** What the steps of the reinforcement phase spent, from their metrics in the store. */
+async function secondsByActivity(folder: string, runId: string): Promise<Record<string, number>> {
+  const store = await openReader(folder);
+  try {
+    const sums: Record<string, number> = { gather: 0, train: 0, store: 0 };
+    const ids = Object.keys(sums).map((name) => `timing_s/${name}`);
+    for (const { id, value } of await store.points(runId, ids)) {
+      const name = id.slice("timing_s/".length);
+      sums[name] = (sums[name] ?? 0) + value;
+    }
+    return sums;
+  } finally {
+    await store.close();
+  }
+}
+
+function print({
+  summary,
+  rlEpisodesPerSecond,
+  loadBefore,
+  loadAfter,
+  cores,
+  secondsByActivity: spent,
+}: LoopResult): void {
   const load = (values: readonly number[]): string => (values[0] ?? 0).toFixed(2);
   console.log(`cores ${cores}, load average ${load(loadBefore)} before and ${load(loadAfter)} after, one run`);
   console.log(`episodes/s of the reinforcement phase  ${rlEpisodesPerSecond?.toFixed(1) ?? "—"}`);
@@ -59,6 +85,7 @@ function print({ summary, rlEpisodesPerSecond, loadBefore, loadAfter, cores }: L
     `episodes ${summary.episodes}, verdicts reused ${summary.verdictsReused}, sandboxes ${summary.sandboxesCreated}`,
   );
   printShares("wall time by phase", summary.secondsByPhase);
+  printShares("reinforcement steps: gathering (sampling, sandboxes, grading), training, store", spent);
   printShares("episode time by phase (episodes overlap)", summary.secondsByEpisodePhase);
 }
 

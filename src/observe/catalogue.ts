@@ -69,6 +69,14 @@ export const METRICS: readonly MetricDescription[] = [
 
   metric("num_tokens", "tokens", ".", "Tokens of the batch, prompts included."),
   metric("step_time", "s", "-", "Wall time of the optimizer step, gathering excluded."),
+  metric(
+    "timing_s/gather",
+    "s",
+    "-",
+    "Wall time of gathering the step's episodes: sampling, sandboxes and grading overlap.",
+  ),
+  metric("timing_s/train", "s", "-", "Wall time of the policy update and its snapshot."),
+  metric("timing_s/store", "s", "-", "Wall time of reading the batch from the store and committing the step."),
 ];
 
 const BY_ID: ReadonlyMap<string, MetricDescription> = new Map(METRICS.map((entry) => [entry.id, entry]));

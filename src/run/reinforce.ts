@@ -13,12 +13,13 @@ export async function reinforce(context: TrainContext, from: number): Promise<vo
   board.enter("rl", rl.steps, `${rl.groupsPerBatch} groups of ${rl.groupSize} per step`, from);
   const section = context.sections.find((candidate) => candidate.name === "rl");
   for (let step = from + 1; step <= rl.steps && section !== undefined; step += 1) {
+    const startedAt = context.runtime.monotonic();
     const isGathered = await context.gather(section, (step - 1) * rl.groupsPerBatch, step * rl.groupsPerBatch, step);
     if (!isGathered) {
       await saveAt(context, step - 1);
       throw new Stopped(`stopped while gathering step ${step}`);
     }
-    await takeStep(context, section, step);
+    await takeStep(context, section, step, (context.runtime.monotonic() - startedAt) / 1_000);
     board.advance();
     const isStopping = drain.aborted || abort.aborted;
     if (step % rl.checkpointEverySteps === 0 || step === rl.steps || isStopping) await saveAt(context, step);
@@ -33,19 +34,19 @@ async function saveAt(context: TrainContext, step: number): Promise<void> {
   await context.save(name, { phase: "rl", step }, step);
 }
 
-async function takeStep(context: TrainContext, section: Section, step: number): Promise<void> {
+async function takeStep(context: TrainContext, section: Section, step: number, gatherSeconds: number): Promise<void> {
   const { store, runId, weights, trainer, onEvent, board, recipe } = context;
-  const startedAt = context.runtime.monotonic();
-  const collected = collectGroups(
-    await finishedMembers(context, section, step),
-    recipe.rl.groupSize,
-    context.advantages,
-  );
+  const seconds = (): number => context.runtime.monotonic() / 1_000;
+  const startedAt = seconds();
+  const members = await finishedMembers(context, section, step);
+  const readAt = seconds();
+  const collected = collectGroups(members, recipe.rl.groupSize, context.advantages);
   refuseThinBatch(collected, recipe.rl.groupsPerBatch, step, runId);
   const batch = context.createBatch(step, collected.items);
   const report: StepReport = batch.items.length === 0 ? { step, metrics: {} } : await trainer.policyStep(batch);
   const snapshot = await weights.snapshot(step);
   context.current = snapshot;
+  const trainedAt = seconds();
   await store.commitStep({
     runId,
     step,
@@ -59,7 +60,10 @@ async function takeStep(context: TrainContext, section: Section, step: number): 
     ...groupMetrics(collected, report.metrics["reward_std"] ?? 0),
     "rollout/effective_episodes": batch.items.filter((item) => item.advantage !== 0).length,
     "rollout/groups_abandoned": collected.groupsAbandoned,
-    step_time: (context.runtime.monotonic() - startedAt) / 1_000,
+    step_time: seconds() - startedAt,
+    "timing_s/gather": gatherSeconds,
+    "timing_s/train": trainedAt - readAt,
+    "timing_s/store": readAt - startedAt + (seconds() - trainedAt),
   };
   await store.addPoints(
     runId,
