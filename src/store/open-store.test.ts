@@ -352,4 +352,18 @@ test("a folder that cannot be made is named", async () => {
     code: "store_unavailable",
     message: expect.stringMatching(/plain\/file/),
   });
+  // Where the file system says that nothing can be made, rather than that it may not.
+  const none = openStore({ folder: "/proc/none/data", runtime, mode: "owner" });
+  await expect(none).rejects.toMatchObject({
+    code: "store_unavailable",
+    message: expect.stringMatching(/\/proc\/none.*SANDLOT_DATA/),
+  });
+});
+
+test("a database that was overwritten is named with the way out", async () => {
+  writeFileSync(join(folder, "sandlot.db"), "no database at all, and longer than its header".repeat(10));
+  await expect(openStore({ folder, runtime, mode: "owner" })).rejects.toMatchObject({
+    code: "store_unavailable",
+    message: expect.stringMatching(/not a database.*copy of sandlot\.db.*SANDLOT_DATA/),
+  });
 });

@@ -3,7 +3,7 @@
  * group commit, so the order of calls is the order of their effects; reads see what was committed.
  */
 import { mkdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { Failure } from "../core/errors.ts";
 import type { Runtime } from "../core/runtime.ts";
@@ -40,7 +40,7 @@ const DATABASE_FILE = "sandlot.db";
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
   const { folder, runtime, mode } = options;
   try {
-    if (mode === "owner") mkdirSync(join(folder, "objects"), { recursive: true });
+    if (mode === "owner") makeFolder(join(folder, "objects"));
     const database = openDatabase(join(folder, DATABASE_FILE), mode);
     try {
       return await openParts(options, database, runtime.id());
@@ -50,6 +50,18 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
     }
   } catch (error) {
     throw storeFailure(error, folder);
+  }
+}
+
+/** With its parents. Node's own recursive call never returns where the file system answers ENOENT, as below /proc. */
+function makeFolder(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  if (dirname(path) !== path) makeFolder(dirname(path));
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    // Another process may have made it in between.
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
   }
 }
 

@@ -8,8 +8,10 @@ import { Failure } from "../core/errors.ts";
 const SQLITE_BUSY = 5;
 const SQLITE_READONLY = 8;
 const SQLITE_IOERR = 10;
+const SQLITE_CORRUPT = 11;
 const SQLITE_FULL = 13;
 const SQLITE_CONSTRAINT = 19;
+const SQLITE_NOTADB = 26;
 /** Below this, an input-output error of SQLite is read as a full disk: it reports some of those without the reason. */
 const FREE_BYTES_MIN = 256 * 1024;
 
@@ -31,7 +33,13 @@ export function storeFailure(error: unknown, folder: string): Failure {
     });
   }
   if (primary !== null || code !== null) {
-    return new Failure("store_unavailable", `The store in ${folder} did not answer: ${message}.`, { cause: error });
+    const isDamaged = primary === SQLITE_CORRUPT || primary === SQLITE_NOTADB;
+    const remedy = isDamaged
+      ? "Put a copy of sandlot.db back, or choose another folder with SANDLOT_DATA."
+      : "It must be a folder that this process may read and write; another one is chosen with SANDLOT_DATA.";
+    return new Failure("store_unavailable", `The store in ${folder} did not answer: ${message}. ${remedy}`, {
+      cause: error,
+    });
   }
   return new Failure("unexpected", message, { cause: error });
 }
