@@ -21,6 +21,7 @@ import { type Recipe, recipeSchema } from "./run/recipe.ts";
 import type { TrainSummary } from "./run/report.ts";
 import { train } from "./run/train.ts";
 import { openStore } from "./store/open-store.ts";
+import { storeFailure } from "./store/store-failure.ts";
 import { grpoAdvantages } from "./trainer/algorithm/grpo.ts";
 import { batchId } from "./trainer/batch.ts";
 import { createTrainer } from "./trainer/train-step.ts";
@@ -41,6 +42,7 @@ export async function startTraining(loaded: LoadedRecipe, options: AppOptions): 
     generatorFolder: resolve(loaded.folder, recipe.tasks.generator),
     threads: recipe.policy.threads === 0 ? Math.min(16, cores) : recipe.policy.threads,
   };
+  refuseUnknownSplits(recipe, await openGenerator(config.generatorFolder));
   const store = await openStore({ folder: options.dataFolder, runtime, mode: "owner" });
   try {
     const runId = runtime.id();
@@ -85,6 +87,18 @@ export async function resumeTraining(runId: string | null, options: AppOptions):
     return await runTraining(run.runId, { ...stored, recipe: recipeSchema.parse(stored.recipe) }, store, options, true);
   } finally {
     await store.close();
+  }
+}
+
+/** A split that does not exist would else be met only after the supervised phase. */
+function refuseUnknownSplits({ tasks }: Recipe, { name, splits }: TaskGenerator): void {
+  for (const key of ["train", "heldOut", "heldOutHard"] as const) {
+    const split = tasks[key];
+    if (splits.includes(split) || (key === "heldOutHard" && split === "")) continue;
+    throw new Failure(
+      "config_invalid",
+      `tasks.${key} is ${JSON.stringify(split)}, and generator ${name} has no such split; it has ${splits.join(", ")}.`,
+    );
   }
 }
 
@@ -215,7 +229,9 @@ async function openModel(recipe: Recipe, generator: TaskGenerator, threads: numb
       `Generator ${generator.name} declares no alphabet, so the embedded model cannot read its tasks.`,
     );
   }
-  await mkdir(folder, { recursive: true });
+  await mkdir(folder, { recursive: true }).catch((error: unknown) => {
+    throw storeFailure(error, folder);
+  });
   // What a process that was killed while it saved has left; the run is ours alone now.
   for (const name of await readdir(folder)) {
     if (name.startsWith(".")) await rm(join(folder, name), { recursive: true, force: true });
