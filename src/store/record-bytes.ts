@@ -31,22 +31,12 @@ export interface RecordBytes {
 
 /** `bytesOf` says how long a shared object is by the rows; null when no row names it. */
 export function recordBytes(objects: Objects, bytesOf: (key: string) => number | null): RecordBytes {
-  const indexes: Recent<string, PackIndex> = recent(INDEXES_MAX);
-  const blocks: Recent<string, Uint8Array> = recent(BLOCKS_MAX);
+  const indexes: Recent<string, Promise<PackIndex>> = recent(INDEXES_MAX);
+  const blocks: Recent<string, Promise<Uint8Array>> = recent(BLOCKS_MAX);
 
-  const contentOf = async (stored: StoredObject, hash: string): Promise<Uint8Array | null> => {
-    let index = indexes.get(stored.key);
-    if (index === undefined) {
-      index = await readPackIndex(objects, stored.key, stored.bytes);
-      indexes.set(stored.key, index);
-    }
-    const known = index;
-    return readContent(known, hash, async (block) => {
-      const name = `${stored.key}#${block}`;
-      const bytes = blocks.get(name) ?? (await readBlock(objects, known, block));
-      blocks.set(name, bytes);
-      return bytes;
-    });
+  const contentOf = async ({ key, bytes }: StoredObject, hash: string): Promise<Uint8Array | null> => {
+    const index = await once(indexes, key, () => readPackIndex(objects, key, bytes));
+    return readContent(index, hash, (block) => once(blocks, `${key}#${block}`, () => readBlock(objects, index, block)));
   };
 
   return {
@@ -73,6 +63,16 @@ export function recordBytes(objects: Objects, bytesOf: (key: string) => number |
       return content;
     },
   };
+}
+
+/** What is known under `name`, or what `read` brings; those who ask meanwhile share it. A failure is not remembered. */
+function once<T>(known: Recent<string, Promise<T>>, name: string, read: () => Promise<T>): Promise<T> {
+  const found = known.get(name);
+  if (found !== undefined) return found;
+  const reading = read();
+  known.set(name, reading);
+  reading.catch(() => known.delete(name));
+  return reading;
 }
 
 function isShared(content: Content): boolean {
