@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { RunRow, Store, TrajectoryRow } from "../core/store.ts";
 import type { EvaluateSummary, TrainSummary } from "../run/report.ts";
-import { commandName } from "./command-name.ts";
+import { commandName, shippedPath } from "./command-name.ts";
 import { action, type CliContext } from "./context.ts";
 import { printableLine } from "./escape.ts";
 import { evaluateTable } from "./evaluate-table.ts";
@@ -54,7 +54,7 @@ async function listRuns(context: CliContext): Promise<number> {
     const runs = await store.runs();
     context.json({ runs: runs.map(withoutTexts) });
     if (runs.length === 0) {
-      context.print(`No runs yet. Start one: ${commandName()} train recipes/first-light.toml`);
+      context.print(`No runs yet. Start one: ${commandName()} train ${shippedPath("recipes/first-light.toml")}`);
       return EXIT.done;
     }
     const columns = [

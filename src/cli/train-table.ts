@@ -4,7 +4,7 @@
  */
 import type { PassRate } from "../core/events.ts";
 import type { TrainSummary } from "../run/report.ts";
-import { commandName } from "./command-name.ts";
+import { commandName, shippedPath } from "./command-name.ts";
 import type { CliContext } from "./context.ts";
 import { printableLine } from "./escape.ts";
 import { bytesText, countText, durationText, intervalText, numberText, percentText, sparkline } from "./format.ts";
@@ -125,7 +125,10 @@ function nextCommands({ runId, state, episodes }: TrainSummary): [string, string
   }
   return [
     [`${sandlot} episode show ${runId} ${Math.max(1, episodes)}`, "replay one held-out episode, test by test"],
-    [`${sandlot} evaluate tasks/generator/first-light --policy ${runId}`, "measure the trained policy again"],
-    [`${sandlot} train recipes/first-light.toml --set rl.steps=120`, "train for longer"],
+    [
+      `${sandlot} evaluate ${shippedPath("tasks/generator/first-light")} --policy ${runId}`,
+      "measure the trained policy again",
+    ],
+    [`${sandlot} train ${shippedPath("recipes/first-light.toml")} --set rl.steps=120`, "train for longer"],
   ];
 }
