@@ -74,6 +74,7 @@ test("view and edit work on the agent's files, with the agent's rights", async (
       scriptCall(3, "edit", { path: "/etc/passwd", old: "", new: "" }),
       scriptCall(4, "edit", { path: "/etc/forged", old: "", new: "x" }),
       scriptCall(5, "view", { path: "." }),
+      scriptCall(6, "view", { path: "/root" }),
     ]),
     submit,
   ]);
@@ -81,6 +82,7 @@ test("view and edit work on the agent's files, with the agent's rights", async (
   expect(seen[3]).toMatch(/exists already/);
   expect(seen[4]).toMatch(/could not be written/);
   expect(seen[5]).toBe("out (5 bytes)");
+  expect(seen[6]).toBe("/root: you may not read it.");
   expect(document.outcome).toMatchObject({ reward: 1 });
 });
 

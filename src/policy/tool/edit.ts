@@ -2,9 +2,10 @@
  * The tool `edit`: replaces a text that occurs exactly once in a file; an empty `old` creates the file. Not found, or
  * found twice, is an observation that says so, and the file stays as it was.
  *
- * It works through the agent's own shell rights: what the agent's user may not write, this may not either.
+ * It works through the agent's own shell rights: what the agent's user may not read or write, this may not either.
  */
 import type { Tool, ToolContext, ToolResult } from "../../core/environment.ts";
+import { mayRead } from "./may-read.ts";
 import { resolvePath } from "./resolve-path.ts";
 import { argumentMistake, mistake, textResult } from "./tool-result.ts";
 
@@ -46,6 +47,7 @@ export function editTool(): Tool {
 async function edit(context: ToolContext, path: string, before: string, after: string): Promise<ToolResult> {
   const { files } = await context.sandbox();
   const read = await files.read(path, { bytesMax: FILE_BYTES_MAX });
+  if (read.ok && !(await mayRead(context, path))) return textResult(`${path}: you may not read it.`);
   if (before === "") {
     if (read.ok) return textResult(`${path} exists already; give the text to replace in old.`);
     return read.error === "missing" ? write(context, path, after) : textResult(`${path}: ${read.message}`);

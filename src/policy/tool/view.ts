@@ -1,6 +1,7 @@
-/** The tool `view`: numbered lines of a text file, or the listing of a folder. It changes nothing. */
+/** The tool `view`: numbered lines of a text file, or the listing of a folder. It changes nothing, and shows what the agent's user may read. */
 import type { Tool, ToolContext } from "../../core/environment.ts";
 import type { SandboxFiles } from "../../core/sandbox.ts";
+import { mayRead } from "./may-read.ts";
 import { resolvePath } from "./resolve-path.ts";
 import { argumentMistake, mistake, textResult } from "./tool-result.ts";
 
@@ -44,7 +45,9 @@ async function view(context: ToolContext, asked: string, from: number, to: numbe
   const { files } = await context.sandbox();
   const path = resolvePath(asked, context.workdir);
   const read = await files.read(path, { bytesMax: context.outputBytesMax });
-  if (!read.ok) return read.error === "is_directory" ? listing(files, path) : textResult(`${path}: ${read.message}`);
+  const isFolder = !read.ok && read.error === "is_directory";
+  if ((read.ok || isFolder) && !(await mayRead(context, path))) return textResult(`${path}: you may not read it.`);
+  if (!read.ok) return isFolder ? listing(files, path) : textResult(`${path}: ${read.message}`);
   const text = new TextDecoder().decode(read.value);
   const lines = (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
   if (from > lines.length) return textResult(`${path} has ${lines.length} lines; there is no line ${from}.`);
