@@ -14,7 +14,7 @@ import type { Phase, TrajectoryRecord } from "../core/trajectory.ts";
 import { EpisodeEnvironment } from "./environment.ts";
 import { createGrader, type GraderOptions } from "./grade.ts";
 import { endedOutcome, gradedOutcome } from "./outcome.ts";
-import { buildRecord, type RecordContext, recordContext } from "./record.ts";
+import { buildRecord, type RecordInput, recordContext } from "./record.ts";
 
 /** How long work that was told to stop may take to do so before the episode ends without it. */
 const STOP_GRACE_MS = 5_000;
@@ -177,17 +177,8 @@ function overdue(plan: EpisodePlan, phase: Phase): Failure {
   return new Failure(OVERDUE_CODES[phase] ?? "sandbox_unavailable", message);
 }
 
-interface RecordParts {
-  readonly plan: EpisodePlan;
-  readonly context: RecordContext;
-  readonly environment: EpisodeEnvironment;
-  readonly outcome: Outcome;
-  readonly startedAt: number;
-  readonly versionFirst: number;
-}
-
 /** The record; should building it ever throw, the episode is still in the books, as our own failure without its turns. */
-function record(parts: RecordParts): TrajectoryRecord {
+function record(parts: RecordInput): TrajectoryRecord {
   try {
     return buildRecord(parts);
   } catch (error) {
