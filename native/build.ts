@@ -144,9 +144,9 @@ async function compile(
   flags: readonly (readonly string[])[],
 ): Promise<void> {
   let last: unknown = null;
-  for (const attempt of flags) {
+  for (const set of flags) {
     try {
-      await run(compiler, [...attempt, "-o", output, ...sources, "-lm"], { maxBuffer: 8 << 20 });
+      await run(compiler, [...set, "-o", output, ...sources, "-lm"], { maxBuffer: 8 << 20 });
       return;
     } catch (error) {
       last = error;

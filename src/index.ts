@@ -40,7 +40,7 @@ export { plainRenderer } from "./policy/renderer/plain.ts";
 export { type ReplayDifference, replayPolicy } from "./policy/replay.ts";
 export { type SampledPolicyOptions, sampledPolicy } from "./policy/sampled.ts";
 export { scriptAction, scriptCall } from "./policy/script-action.ts";
-export { type ScriptedStep, scriptedPolicy } from "./policy/scripted.ts";
+export { type ScriptedAnswer, scriptedPolicy } from "./policy/scripted.ts";
 export { editTool } from "./policy/tool/edit.ts";
 export { shellTool } from "./policy/tool/shell.ts";
 export { submitTool } from "./policy/tool/submit.ts";

@@ -13,7 +13,7 @@ import type { Verifier } from "../core/verifier.ts";
 import { nopPolicy } from "../policy/nop.ts";
 import { scriptPolicy } from "../policy/oracle.ts";
 import { scriptAction, scriptCall } from "../policy/script-action.ts";
-import { type ScriptedStep, scriptedPolicy } from "../policy/scripted.ts";
+import { type ScriptedAnswer, scriptedPolicy } from "../policy/scripted.ts";
 import { shellTool } from "../policy/tool/shell.ts";
 import { submitTool } from "../policy/tool/submit.ts";
 import { systemRuntime } from "../runtime/system.ts";
@@ -59,7 +59,7 @@ function run(task: Task, policy: Policy, parts: Parts = {}): Promise<TrajectoryR
 const shell = (command: string): Action => scriptAction([scriptCall(0, "shell", { command })]);
 const submit = (answer?: string): Action =>
   scriptAction([scriptCall(0, "submit", answer === undefined ? {} : { answer })]);
-const steps = (...list: ScriptedStep[]): Policy => scriptedPolicy(list);
+const steps = (...list: ScriptedAnswer[]): Policy => scriptedPolicy(list);
 const fails = (code: FailureCode) => (): never => {
   throw new Failure(code, `It failed with ${code}.`);
 };

@@ -8,9 +8,10 @@ import type { Runtime } from "../core/runtime.ts";
 import type { Sandbox, SandboxPool, SandboxPoolStats, SandboxProvider, SandboxRequest } from "../core/sandbox.ts";
 import { readyShelf } from "./ready-shelf.ts";
 
-/** Attempts of one claim at a provider that says `sandbox_unavailable`, with a growing pause between them. */
-const ATTEMPTS_MAX = 4;
+/** Tries of one claim at a provider that says `sandbox_unavailable`, with a growing pause between them. */
+const TRIES_MAX = 4;
 const BACK_OFF_MS = 50;
+
 export interface SandboxPoolOptions {
   readonly provider: SandboxProvider;
   readonly runtime: Runtime;
@@ -80,7 +81,7 @@ async function createWithBackOff(
   request: SandboxRequest,
   signal: AbortSignal,
 ): Promise<Sandbox> {
-  for (let attempt = 1; ; attempt += 1) {
+  for (let tries = 1; ; tries += 1) {
     const release = await creations.take(signal);
     try {
       const sandbox = await provider.create(request, signal);
@@ -88,14 +89,14 @@ async function createWithBackOff(
       return sandbox;
     } catch (error) {
       counts.failed += 1;
-      const mayRetry = error instanceof Failure && error.code === "sandbox_unavailable" && attempt < ATTEMPTS_MAX;
+      const mayRetry = error instanceof Failure && error.code === "sandbox_unavailable" && tries < TRIES_MAX;
       if (!mayRetry) throw error;
     } finally {
       release();
     }
     /* Random parts keep many waiters from coming back at the same moment. */
     const jitter = (runtime.randomBytes(1)[0] ?? 0) / 255;
-    await runtime.sleep(BACK_OFF_MS * 2 ** attempt * (0.5 + jitter), signal);
+    await runtime.sleep(BACK_OFF_MS * 2 ** tries * (0.5 + jitter), signal);
   }
 }
 

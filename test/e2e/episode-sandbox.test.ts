@@ -5,7 +5,7 @@ import type { SandboxPool, SandboxProvider } from "../../src/core/sandbox.ts";
 import type { Task } from "../../src/core/task.ts";
 import { createEpisodeRunner } from "../../src/episode/run-episode.ts";
 import { scriptAction, scriptCall } from "../../src/policy/script-action.ts";
-import { type ScriptedStep, scriptedPolicy } from "../../src/policy/scripted.ts";
+import { type ScriptedAnswer, scriptedPolicy } from "../../src/policy/scripted.ts";
 import { editTool } from "../../src/policy/tool/edit.ts";
 import { shellTool } from "../../src/policy/tool/shell.ts";
 import { submitTool } from "../../src/policy/tool/submit.ts";
@@ -34,7 +34,7 @@ const shell = (...commands: string[]): Action =>
   scriptAction(commands.map((command, index) => scriptCall(index, "shell", { command })));
 const submit = scriptAction([scriptCall(0, "submit", {})]);
 
-async function run(steps: readonly ScriptedStep[], change: Partial<Task> = {}) {
+async function run(steps: readonly ScriptedAnswer[], change: Partial<Task> = {}) {
   const verifier = ruleVerifier(greets);
   const runEpisode = createEpisodeRunner({
     pool,
