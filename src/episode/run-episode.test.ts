@@ -88,6 +88,29 @@ test("doing nothing earns 0, graded on the state the task began with", async () 
   expect(document.extra["artifactsMissing"]).toEqual(["/work/out"]);
 });
 
+test("the sandbox the agent acted in is gone before grading, which gets another", async () => {
+  const pool = trackedPool();
+  const rule = ruleVerifier(greets);
+  const lent: number[] = [];
+  const verifier: Verifier = {
+    version: rule.version,
+    grade: async (request, sandboxes) => {
+      const [acting] = pool.requests;
+      if (acting === undefined) throw new Error("the agent claimed no sandbox");
+      const sandbox = await sandboxes.claim({ ...acting, role: "verifier" }, request.signal);
+      lent.push(pool.lent());
+      const left = await sandbox.files.read("/work/out", { bytesMax: 10 });
+      await sandbox.destroy();
+      expect(left).toMatchObject({ error: "missing" });
+      return rule.grade(request, sandboxes);
+    },
+  };
+  const { document } = await run(greetTask(), scriptPolicy(greetTask().oracle), { pool, verifier });
+  expect(document.outcome).toMatchObject({ kind: "graded", reward: 1 });
+  expect(pool.requests.map(({ role }) => role)).toEqual(["agent", "verifier"]);
+  expect(lent).toEqual([1]);
+});
+
 test("a task whose only action is an answer never claims a sandbox", async () => {
   const pool = trackedPool();
   const verifier = ruleVerifier((artifacts) => (artifacts.answer === "42" ? 1 : 0));
