@@ -89,6 +89,17 @@ function testLeases(bench: () => Bench): void {
     });
   });
 
+  test("a claim and a count up to a group leave the episodes of later groups alone", async () => {
+    await bench().begin(3, 2);
+    const { store } = bench();
+    const claim = { runId: RUN, workerId: "w", episodesMax: 10, leaseMs: 60_000 };
+    expect((await store.claim({ ...claim, groupTo: 1 })).map(({ episodeNo }) => episodeNo)).toEqual([0, 1, 2, 3]);
+    expect(await store.claim({ ...claim, groupTo: 1 })).toEqual([]);
+    expect(await store.counts(RUN, { groupTo: 1 })).toMatchObject({ ready: 0, leased: 4 });
+    expect(await store.counts(RUN)).toMatchObject({ ready: 2, leased: 4 });
+    expect((await store.claim(claim)).map(({ groupNo }) => groupNo)).toEqual([2, 2]);
+  });
+
   test("a commit said twice is answered alike and stored once", async () => {
     await bench().begin(1, 1);
     const lease = await bench().claimOne();
