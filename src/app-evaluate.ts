@@ -132,6 +132,12 @@ async function policyOf(options: EvaluateOptions, store: Store, dataFolder: stri
   const nothingToClose = async (): Promise<void> => undefined;
   if (options.policy === "oracle") return { policyFor: (task) => scriptPolicy(task.oracle), close: nothingToClose };
   if (options.policy === "nop") return { policyFor: () => nopPolicy(), close: nothingToClose };
+  if (options.policy === "openai:") {
+    throw new Failure(
+      "config_invalid",
+      "--policy openai: names no model; write it after the colon, as in openai:MODEL.",
+    );
+  }
   if (options.policy.startsWith("openai:")) {
     const policy = openaiPolicy({
       model: options.policy.slice("openai:".length),

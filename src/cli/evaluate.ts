@@ -19,6 +19,9 @@ interface EvaluateFlags {
   readonly failBelow?: number;
 }
 
+/** Of tasks, of episodes each, and of episodes in flight: all are planned in memory. */
+const COUNT_MAX = 100_000;
+
 export function addEvaluate(program: Command): void {
   program
     .command("evaluate")
@@ -28,11 +31,11 @@ export function addEvaluate(program: Command): void {
     .option("--policy <policy>", "oracle, nop, openai:MODEL, or a run id (its newest checkpoint)", "oracle")
     .option("--base-url <url>", "base URL of the OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1")
     .option("--key-variable <name>", "environment variable that holds the endpoint's key")
-    .option("--episodes <count>", "episodes per task", wholeNumber(1), 1)
+    .option("--episodes <count>", "episodes per task", wholeNumber(1, COUNT_MAX), 1)
     .option("--k <list>", "k of each pass@k, at most the episodes per task, such as 1,4", wholeNumbers, [1])
     .option("--split <name>", "split of a generator, such as held-out")
-    .option("--tasks-max <count>", "most tasks to run", wholeNumber(1), 400)
-    .option("--concurrency <count>", "episodes in flight at once", wholeNumber(1), 16)
+    .option("--tasks-max <count>", "most tasks to run", wholeNumber(1, COUNT_MAX), 400)
+    .option("--concurrency <count>", "episodes in flight at once", wholeNumber(1, COUNT_MAX), 16)
     .option("--seed <number>", "everything random derives from it", wholeNumber(0), 1)
     .option("--temperature <number>", "sampling temperature of endpoint and trained policies", decimal(0, 4), 1)
     .option("--fail-below <rate>", "exit 1 when pass@1 is below this rate", decimal(0, 1))
@@ -68,12 +71,13 @@ async function evaluate(context: CliContext, args: readonly unknown[], flags: Ev
   return flags.failBelow !== undefined && summary.passAt1.passRate < flags.failBelow ? EXIT.gateFailed : EXIT.done;
 }
 
-/** A parser of whole numbers from `min` on. */
-export function wholeNumber(min: number): (text: string) => number {
+/** A parser of whole numbers from `min` to `max`. */
+export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {
     const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-    if (!Number.isSafeInteger(value) || value < min) {
-      throw new InvalidArgumentError(`Give a whole number of at least ${min}.`);
+    if (!Number.isSafeInteger(value) || value < min || value > max) {
+      const most = max === Number.MAX_SAFE_INTEGER ? "" : ` and at most ${max}`;
+      throw new InvalidArgumentError(`Give a whole number of at least ${min}${most}.`);
     }
     return value;
   };

@@ -62,7 +62,9 @@ test("mistakes in what to evaluate end as usage errors, and start nothing", asyn
   for (const [args, message] of [
     [["evaluate", join(folder, "none")], "none"],
     [["evaluate", GENERATOR, "--policy", "orakle"], "orakle"],
+    [["evaluate", GENERATOR, "--policy", "openai:"], "openai:MODEL"],
     [["evaluate", GENERATOR, "--k", "4"], "--episodes 4"],
+    [["evaluate", GENERATOR, "--tasks-max", "99999999999"], "at most 100000"],
     [["evaluate", GENERATOR, "--split", "hold-out"], "hold-out"],
     [["evaluate", GENERATOR, "--policy", "openai:m", "--base-url", "http://me:word@127.0.0.1:1/v1"], "--key-variable"],
     [["evaluate", GENERATOR, "--policy", "openai:m", "--base-url", "127.0.0.1:1"], "http://127.0.0.1:8000/v1"],
