@@ -30,6 +30,8 @@ import { createTrainer } from "./trainer/train-step.ts";
 interface StoredConfig {
   readonly recipe: Recipe;
   readonly generatorFolder: string;
+  /** The generator and its version when the run began: another version makes other tasks of the same seeds. */
+  readonly taskSet: string;
   readonly threads: number;
 }
 
@@ -37,12 +39,15 @@ interface StoredConfig {
 export async function startTraining(loaded: LoadedRecipe, options: AppOptions): Promise<TrainSummary> {
   const { recipe } = loaded;
   const cores = availableParallelism();
+  const generatorFolder = resolve(loaded.folder, recipe.tasks.generator);
+  const generator = await openGenerator(generatorFolder);
+  refuseUnknownSplits(recipe, generator);
   const config: StoredConfig = {
     recipe,
-    generatorFolder: resolve(loaded.folder, recipe.tasks.generator),
+    generatorFolder,
+    taskSet: taskSetOf(generator),
     threads: recipe.policy.threads === 0 ? Math.min(16, cores) : recipe.policy.threads,
   };
-  refuseUnknownSplits(recipe, await openGenerator(config.generatorFolder));
   const store = await openStore({ folder: options.dataFolder, runtime, mode: "owner" });
   try {
     const runId = runtime.id();
@@ -90,6 +95,20 @@ export async function resumeTraining(runId: string | null, options: AppOptions):
   }
 }
 
+function taskSetOf({ name, version }: TaskGenerator): string {
+  return `${name}@${version}`;
+}
+
+/** Tasks that have changed under a run would be graded and trained on as if they were the ones it planned. */
+function refuseOtherTasks({ taskSet, generatorFolder }: StoredConfig, now: string): void {
+  if (taskSet === now) return;
+  throw new Failure(
+    "config_invalid",
+    `The run began with the tasks of ${taskSet}, and ${generatorFolder} is now ${now}. Resume it with the version of ` +
+      "Sandlot that began it, or start a new run.",
+  );
+}
+
 /** A split that does not exist would else be met only after the supervised phase. */
 function refuseUnknownSplits({ tasks }: Recipe, { name, splits }: TaskGenerator): void {
   for (const key of ["train", "heldOut", "heldOutHard"] as const) {
@@ -112,6 +131,7 @@ async function runTraining(
   const { recipe } = config;
   const cores = availableParallelism();
   const generator = await openGenerator(config.generatorFolder);
+  refuseOtherTasks(config, taskSetOf(generator));
   const model = await openModel(
     recipe,
     generator,
@@ -126,7 +146,7 @@ async function runTraining(
       runId,
       recipe,
       recipeHash: hashOf(recipe),
-      taskSet: `${generator.name}@${generator.version}`,
+      taskSet: config.taskSet,
       isResumed,
       store,
       runtime,
