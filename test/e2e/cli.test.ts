@@ -53,7 +53,7 @@ test.each([
   [["trian"], "Did you mean train?"],
   [["train", "r.toml", "--sett", "a=1"], "Did you mean --set?"],
   [["train"], "missing required argument 'recipe'"],
-  [["evaluate", "tasks", "--episodes", "none"], "Give a whole number of at least 1."],
+  [["evaluate", "tasks", "--episodes", "none"], "Give a whole number of at least 1"],
   [["evaluate", "tasks", "--temperature", "nan"], "Give a number from 0 to 4."],
   [["episode", "show", "RUN"], "Name the run and the number of the episode"],
   [["train", "none.toml"], "Cannot read the recipe none.toml"],
