@@ -98,7 +98,8 @@ export interface PolicyTrainer {
   optimStep(options: AdamOptions): Promise<OptimStepResult>;
   /** Forgets the gradient gathered since the last `optimStep`. */
   discardGradient(): Promise<void>;
-  snapshot(version: number): Promise<PolicySnapshot>;
+  /** Older snapshots make room for newer ones, but never a reference, however long it waits to be scored under. */
+  snapshot(version: number, options?: { readonly isReference?: boolean }): Promise<PolicySnapshot>;
   /** Written beside, synced and renamed: a checkpoint is whole or absent. `state` is stored with it, opaque. */
   save(name: string, version: number, state: unknown): Promise<CheckpointRef>;
   /** Throws `policy_checkpoint_missing` or `policy_checkpoint_mismatch` (shape, tokenizer, or hash of a file). */

@@ -27,7 +27,7 @@ export async function superviseRun(context: TrainContext, from: number): Promise
     }
     if (isStopping && step < steps) throw new Stopped(`stopped after supervised step ${step}`);
   }
-  context.current = await weights.snapshot(0);
+  context.current = await weights.snapshot(0, { isReference: true });
   context.setReference(context.current);
   await context.save("sft-done", { phase: "sft", step: steps }, 0);
 }

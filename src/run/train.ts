@@ -59,7 +59,7 @@ async function restore(context: TrainContext): Promise<CheckpointState> {
   if (newest === undefined) return { phase: "sft", step: 0 };
   if (newest.startsWith("rl-")) {
     await loadOr(context, "sft-done", false, "It is the reference of this run, which cannot go on without it.");
-    context.setReference(await weights.snapshot(0));
+    context.setReference(await weights.snapshot(0, { isReference: true }));
   }
   const loaded = await loadOr(context, newest, true, wayOn(runId, newest, names));
   if (!loaded.isBitEqual) {
@@ -71,7 +71,7 @@ async function restore(context: TrainContext): Promise<CheckpointState> {
   }
   const state = loaded.state as CheckpointState;
   const version = state.phase === "rl" ? state.step : 0;
-  context.current = await weights.snapshot(version);
+  context.current = await weights.snapshot(version, { isReference: newest === "sft-done" });
   if (newest === "sft-done") context.setReference(context.current);
   if (state.phase === "rl" || newest === "sft-done") await store.rollBack(runId, state.phase === "rl" ? state.step : 0);
   return newest === "sft-done" ? { phase: "rl", step: 0 } : state;

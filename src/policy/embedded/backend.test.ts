@@ -249,6 +249,16 @@ test("the reference and the newest snapshots are held; an older one says that it
   }
 });
 
+test("a reference is held from when it was taken, also when many steps pass before anything is scored under it", async () => {
+  const backend = await open({ snapshotsMax: 3 });
+  const reference = await backend.trainer.snapshot(0, { isReference: true });
+  for (let version = 1; version <= 5; version += 1) {
+    await step(backend, version);
+    await backend.trainer.snapshot(version);
+  }
+  await expect(backend.sampler.score(reference, [Int32Array.of(1, 2)], never)).resolves.toHaveLength(1);
+});
+
 test("what does not fit the context is refused before anything runs", async () => {
   const backend = await open();
   const snapshot = await backend.trainer.snapshot(0);

@@ -1,6 +1,6 @@
 /**
  * The shelf of immutable weights. It has a fixed number of places, taken at open. When all are full the snapshot used
- * longest ago makes room; one that is being sampled from, and one that was ever scored under (a reference), stay, as
+ * longest ago makes room; one that is being sampled from, and a reference (taken as one, or ever scored under), stay, as
  * long as two places are left for the newest.
  */
 import { createHash } from "node:crypto";
@@ -21,7 +21,7 @@ export interface SnapshotShelf {
    * Copies the live weights. Equal weights under one version give the same snapshot. Throws `policy_mismatch` when the
    * version was sampled or scored with other weights before, `policy_not_finite` when a weight is not finite.
    */
-  take(version: number): Promise<PolicySnapshot>;
+  take(version: number, options?: { readonly isReference?: boolean }): Promise<PolicySnapshot>;
   /** Lends a snapshot's place; it cannot make room until `use` settles. Throws `not_found` when it is no longer held. */
   lend<T>(snapshot: PolicySnapshot, as: "sampler" | "reference", use: (index: number) => Promise<T>): Promise<T>;
   /** Makes room at once, without forgetting which weights its version named. */
@@ -74,7 +74,7 @@ export function snapshotShelf(engine: Engine, tokenizerSha256: string): Snapshot
   };
 
   return {
-    take: (version) =>
+    take: (version, { isReference = false } = {}) =>
       engine.use(async (addon, handle) => {
         const flat = new Float32Array(engine.parameters);
         addon.copy(handle, 0, flat, false);
@@ -90,12 +90,13 @@ export function snapshotShelf(engine: Engine, tokenizerSha256: string): Snapshot
         const known = held.get(id);
         if (known !== undefined) {
           known.lastUse = ++clock;
+          known.isReference ||= isReference;
           return known.snapshot;
         }
         const index = freePlace();
         if ((await addon.snapshot(handle, { index })) === 0) throw notFinite();
         const snapshot: PolicySnapshot = { id, version, sha256, tokenizerSha256 };
-        held.set(id, { snapshot, index, lastUse: ++clock, users: 0, isReference: false });
+        held.set(id, { snapshot, index, lastUse: ++clock, users: 0, isReference });
         return snapshot;
       }),
     lend: async (snapshot, as, use) => {
