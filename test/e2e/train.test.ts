@@ -61,6 +61,7 @@ test("a run killed with SIGKILL leaves nothing behind and resumes to the very we
   const whole = await train(folder).end;
   const wholeRun = String(lastObject(whole)["runId"]);
   const expected = await finalWeights(folder, wholeRun);
+  expect(new Set(expected.map((line) => line.split(" ")[1])).size, "weights differ by step").toBeGreaterThan(3);
 
   const killedFolder = await dataFolder();
   try {
