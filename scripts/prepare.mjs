@@ -46,7 +46,8 @@ export function installDependencies(root) {
   if (!isInstalled(root, JSON.parse(lockText.toString()))) {
     say(existsSync(join(root, "node_modules")) ? "dependencies changed: npm ci" : "installing dependencies: npm ci");
     // Output of npm goes to our stderr, so that `--json` stays alone on stdout.
-    const result = spawnSync("npm", ["ci", "--no-audit", "--no-fund"], {
+    // Its warnings are about Node versions that only the pinned Node meets; errors are shown.
+    const result = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
       cwd: root,
       stdio: ["ignore", 2, 2],
       env: npmEnvVars(),
