@@ -9,7 +9,7 @@ import { Failure } from "./core/errors.ts";
 import { canonicalJson } from "./core/json.ts";
 import type { Policy } from "./core/policy.ts";
 import { deriveSeed } from "./core/random.ts";
-import type { Store } from "./core/store.ts";
+import type { RunRow, Store } from "./core/store.ts";
 import type { Task } from "./core/task.ts";
 import { nopPolicy } from "./policy/nop.ts";
 import { openaiPolicy } from "./policy/openai.ts";
@@ -22,7 +22,7 @@ import { readTaskFolder } from "./task/read-folder.ts";
 import { findTasks } from "./task/task-set.ts";
 
 export interface EvaluateOptions {
-  /** `oracle`, `nop`, `openai:MODEL`, or the id of a training run, whose newest checkpoint then acts. */
+  /** `oracle`, `nop`, `openai:MODEL`, or a training run (its id, a beginning of it, or `latest`), whose newest checkpoint then acts. */
   readonly policy: string;
   /** Address of an OpenAI-compatible endpoint; null takes the client's own default. */
   readonly baseUrl: string | null;
@@ -148,15 +148,24 @@ async function policyOf(options: EvaluateOptions, store: Store, dataFolder: stri
     });
     return { policyFor: () => policy, close: nothingToClose };
   }
-  const run = await store.run(options.policy);
-  if (run === null) {
-    throw new Failure(
-      "config_invalid",
-      `--policy ${options.policy} is neither oracle, nop, openai:MODEL nor a run of this data folder. List runs: sandlot run list`,
-    );
-  }
+  const run = await trainedRun(store, options.policy);
   const trained = await openTrainedPolicy(run, dataFolder, options.temperature);
   return { policyFor: () => trained.policy, close: trained.close };
+}
+
+const PREFIX_MIN = 4;
+
+/** The training run a person means: its id, a beginning only one has, or `latest`. */
+async function trainedRun(store: Store, asked: string): Promise<RunRow> {
+  const runs = (await store.runs()).filter((run) => run.kind === "train");
+  const exact = asked === "latest" ? runs[0] : runs.find((run) => run.runId === asked);
+  const begun = asked.length < PREFIX_MIN ? [] : runs.filter((run) => run.runId.startsWith(asked));
+  const found = exact ?? (begun.length === 1 ? begun[0] : undefined);
+  if (found !== undefined) return found;
+  throw new Failure(
+    "config_invalid",
+    `--policy ${asked} is neither oracle, nop, openai:MODEL, latest, nor one training run of this data folder. List runs: sandlot run list`,
+  );
 }
 
 /** A task folder, a generator folder, or a folder of task folders. */

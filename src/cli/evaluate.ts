@@ -28,7 +28,7 @@ export function addEvaluate(program: Command): void {
     .summary("pass@1, pass@k and their intervals")
     .description("Runs a policy on tasks and reports how often it solves them, with 95 % intervals.")
     .argument("<tasks>", "a folder of tasks, one task's folder, or a generator's folder")
-    .option("--policy <policy>", "oracle, nop, openai:MODEL, or a run id (its newest checkpoint)", "oracle")
+    .option("--policy <policy>", "oracle, nop, openai:MODEL, or a training run: its id or latest", "oracle")
     .option("--base-url <url>", "base URL of the OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1")
     .option("--key-variable <name>", "environment variable that holds the endpoint's key")
     .option("--episodes <count>", "episodes per task", wholeNumber(1, COUNT_MAX), 1)
@@ -41,7 +41,7 @@ export function addEvaluate(program: Command): void {
     .option("--fail-below <rate>", "exit 1 when pass@1 is below this rate", decimal(0, 1))
     .addHelpText(
       "after",
-      "\nExamples:\n  sandlot evaluate tasks --policy oracle\n  sandlot evaluate tasks/generator/first-light --split held-out --policy RUN --episodes 4 --k 1,4\n",
+      "\nExamples:\n  sandlot evaluate tasks --policy oracle\n  sandlot evaluate tasks/generator/first-light --split held-out --policy latest --episodes 4 --k 1,4\n",
     )
     .action(action(evaluate));
 }

@@ -52,7 +52,7 @@ test("the table says what it took, where it lies, and gives three commands with 
   expect(text).toContain("/data/.sandlot (117.7 MiB)");
   expect(text).toContain("verify 13 min 20 s (65 %)");
   expect(text).toContain("▁");
-  expect(text).toContain(`episode show ${summary.runId} 17760`);
+  expect(text).toContain(`episode show latest 17760`);
   expect(text.match(/^ {2}# /gm)).toHaveLength(3);
 });
 

@@ -120,13 +120,13 @@ function nextCommands({ runId, state, episodes }: TrainSummary): [string, string
       [`${sandlot} run show ${runId}`, "what it has done so far"],
       episodes === 0
         ? [`${sandlot} run list`, "all runs of this data folder"]
-        : [`${sandlot} episode show ${runId} 1`, "replay its first episode"],
+        : [`${sandlot} episode show latest 1`, "replay its first episode"],
     ];
   }
   return [
-    [`${sandlot} episode show ${runId} ${Math.max(1, episodes)}`, "replay one held-out episode, test by test"],
+    [`${sandlot} episode show latest ${Math.max(1, episodes)}`, "replay one held-out episode, test by test"],
     [
-      `${sandlot} evaluate ${shippedPath("tasks/generator/first-light")} --policy ${runId}`,
+      `${sandlot} evaluate ${shippedPath("tasks/generator/first-light")} --policy latest`,
       "measure the trained policy again",
     ],
     [`${sandlot} train ${shippedPath("recipes/first-light.toml")} --set rl.steps=120`, "train for longer"],
