@@ -84,7 +84,8 @@ function costPairs(summary: TrainSummary, width: number): [string, string][] {
     ["outcomes", outcomesText(summary.outcomes, "graded", width) || "none"],
     ["failures by class", outcomesText(summary.outcomes, "failed", width) || "none"],
     ["time by phase", secondsText(summary.secondsByPhase, width)],
-    ["episode time", secondsText(summary.secondsByEpisodePhase, width)],
+    // Episodes overlap and wait for a sandbox in `verify`, so this is far more than the wall time.
+    ["summed episodes", secondsText(summary.secondsByEpisodePhase, width)],
     [
       "effective episodes",
       effective === null ? "–" : `${countText(effective)} graded with non-zero advantage per core-hour of RL`,
