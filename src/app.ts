@@ -11,6 +11,7 @@ import { resumeTraining, startTraining } from "./app-train.ts";
 import type { ProbeReport } from "./core/sandbox.ts";
 import type { Store } from "./core/store.ts";
 import type { Task } from "./core/task.ts";
+import { METRICS } from "./observe/catalogue.ts";
 import { namespaceProvider } from "./sandbox/provider-namespace.ts";
 import { openStore } from "./store/open-store.ts";
 import { readTaskFolder } from "./task/read-folder.ts";
@@ -22,6 +23,8 @@ export const resume = resumeTraining;
 export const evaluate = evaluateTarget;
 export const checkTasks = checkAll;
 export const listTasks = findTasks;
+/** Every metric a run stores, with its meaning. */
+export const metricCatalogue = METRICS;
 
 export function showTask(path: string): Promise<Task> {
   return readTaskFolder(path);

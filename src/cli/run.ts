@@ -9,6 +9,7 @@ import { evaluateTable } from "./evaluate-table.ts";
 import { EXIT } from "./exit-code.ts";
 import { findRun } from "./find-run.ts";
 import { countText, numberText, sparkline, timeText } from "./format.ts";
+import { metricsTable } from "./metrics-table.ts";
 import { pairsText, tableText } from "./table.ts";
 import { finish } from "./train.ts";
 import { trainTable } from "./train-table.ts";
@@ -28,7 +29,8 @@ export function addRun(program: Command): void {
     .command("show")
     .description("Shows one run: state, episodes, curves, summary.")
     .argument("<run>", "run id, its beginning, or latest")
-    .addHelpText("after", "\nExample:\n  sandlot run show latest\n")
+    .option("--metrics", "show every stored metric with its meaning instead")
+    .addHelpText("after", "\nExamples:\n  sandlot run show latest\n  sandlot run show latest --metrics\n")
     .action(action(showRun));
   run
     .command("resume")
@@ -96,9 +98,22 @@ function withoutTexts({ config, summary, ...row }: RunRow): object {
   return { ...row, summary: summary === null ? null : JSON.parse(summary) };
 }
 
-async function showRun(context: CliContext, args: readonly unknown[]): Promise<number> {
+async function showMetrics(context: CliContext, store: Store, run: RunRow): Promise<number> {
+  const { metricCatalogue } = await import("../app.ts");
+  const points = await store.points(run.runId);
+  context.json({ runId: run.runId, points, catalogue: metricCatalogue });
+  context.print(metricsTable(points, metricCatalogue));
+  return EXIT.done;
+}
+
+async function showRun(
+  context: CliContext,
+  args: readonly unknown[],
+  options: { readonly metrics?: boolean },
+): Promise<number> {
   return withReader(async (store) => {
     const run = await findRun(store, String(args[0]));
+    if (options.metrics === true) return showMetrics(context, store, run);
     const counts = await store.counts(run.runId);
     const stored = await store.points(run.runId, ["reward", "loss", "kl", "entropy"]);
     // Those of steps that were rolled back are there until the steps are taken again.
