@@ -1,15 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Aggregation } from "../aggregate.ts";
-import { type GrpoItem, type GrpoOptions, grpoAdvantages, grpoLoss, sampleStd } from "./grpo.ts";
-
-const GRPO_DEFAULTS: GrpoOptions = {
-  aggregation: "token-mean",
-  lengthMax: null,
-  clipLow: 0.2,
-  clipHigh: 0.28,
-  klBeta: 0,
-};
+import { GRPO_DEFAULTS, type GrpoItem, grpoAdvantages, grpoLoss, sampleStd } from "./grpo.ts";
 
 const plain = grpoAdvantages({ divideByStd: false });
 const divided = grpoAdvantages({ divideByStd: true });

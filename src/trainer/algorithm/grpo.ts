@@ -21,6 +21,14 @@ export interface GrpoOptions {
   readonly klBeta: number;
 }
 
+export const GRPO_DEFAULTS: GrpoOptions = {
+  aggregation: "token-mean",
+  lengthMax: null,
+  clipLow: 0.2,
+  clipHigh: 0.28,
+  klBeta: 0,
+};
+
 const STD_FLOOR = 1e-6;
 
 /**
