@@ -1,6 +1,6 @@
 /** Runs `task check`: each script of a task as a real episode in fresh sandboxes, graded anew every time. */
 import { availableParallelism } from "node:os";
-import { openGenerator, openMachinery, runtime, SYSTEM_TEXT, verdictMemory } from "./app-parts.ts";
+import { openGenerator, openMachinery, requireSandboxes, runtime, SYSTEM_TEXT, verdictMemory } from "./app-parts.ts";
 import type { EpisodeRunner } from "./core/episode.ts";
 import { deriveSeed } from "./core/random.ts";
 import { nopPolicy } from "./policy/nop.ts";
@@ -24,6 +24,7 @@ export async function checkAll(
   targets: readonly string[],
   options: CheckTasksOptions,
 ): Promise<readonly CheckReport[]> {
+  await requireSandboxes();
   const cores = availableParallelism();
   const machinery = openMachinery(recipeSchema.parse({}).sandbox, cores, verdictMemory(), SYSTEM_TEXT);
   try {

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { AppOptions } from "./app-options.ts";
-import { openGenerator, openMachinery, runtime, SYSTEM_TEXT } from "./app-parts.ts";
+import { openGenerator, openMachinery, requireSandboxes, runtime, SYSTEM_TEXT } from "./app-parts.ts";
 import { openTrainedPolicy } from "./app-train.ts";
 import { Failure } from "./core/errors.ts";
 import { canonicalJson } from "./core/json.ts";
@@ -54,6 +54,7 @@ export async function evaluateTarget(
   }
   refuseCredentials(options.baseUrl);
   const { tasks, taskSet } = await tasksOf(target, options);
+  await requireSandboxes();
   const store = await openStore({ folder: app.dataFolder, runtime, mode: "owner" });
   const defaults = recipeSchema.parse({});
   // A grading may hold two sandboxes at once, one for its tests and one for the graded program.

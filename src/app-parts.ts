@@ -5,6 +5,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildNative } from "../native/build.ts";
 import type { EpisodeRunner } from "./core/episode.ts";
 import type { Runtime } from "./core/runtime.ts";
 import type { SandboxPool, SandboxProvider } from "./core/sandbox.ts";
@@ -18,7 +19,7 @@ import type { Recipe } from "./run/recipe.ts";
 import { systemRuntime } from "./runtime/system.ts";
 import { buildHostImage } from "./sandbox/host-image.ts";
 import { sandboxPool } from "./sandbox/pool.ts";
-import { namespaceProvider } from "./sandbox/provider-namespace.ts";
+import { namespaceProvider, requireRoot } from "./sandbox/provider-namespace.ts";
 import { recent } from "./store/recent.ts";
 import { loadGenerator } from "./task/generator.ts";
 import { verdictIdentity } from "./verifier/identity.ts";
@@ -74,6 +75,15 @@ export function openMachinery(
       await provider.close();
     },
   };
+}
+
+/**
+ * Refuses before anything is started what would otherwise fail every episode. Throws `environment_missing` with the
+ * remedy: no root, no compiler.
+ */
+export async function requireSandboxes(): Promise<void> {
+  requireRoot();
+  await buildNative("helper");
 }
 
 /** Identity of a verdict on this machine's image; the image is looked at when the first verdict asks. */

@@ -4,7 +4,7 @@ import { mkdir, readdir, rm } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import type { AppOptions } from "./app-options.ts";
-import { openGenerator, openMachinery, runtime } from "./app-parts.ts";
+import { openGenerator, openMachinery, requireSandboxes, runtime } from "./app-parts.ts";
 import { Failure } from "./core/errors.ts";
 import { canonicalJson } from "./core/json.ts";
 import type { Policy, Tokenizer } from "./core/policy.ts";
@@ -48,6 +48,7 @@ export async function startTraining(loaded: LoadedRecipe, options: AppOptions): 
     taskSet: taskSetOf(generator),
     threads: recipe.policy.threads === 0 ? Math.min(16, cores) : recipe.policy.threads,
   };
+  await requireSandboxes();
   const store = await openStore({ folder: options.dataFolder, runtime, mode: "owner" });
   try {
     const runId = runtime.id();
@@ -69,6 +70,7 @@ export async function startTraining(loaded: LoadedRecipe, options: AppOptions): 
 
 /** Goes on with a stopped, halted or killed run; null means the newest one that can. */
 export async function resumeTraining(runId: string | null, options: AppOptions): Promise<TrainSummary> {
+  await requireSandboxes();
   const store = await openStore({ folder: options.dataFolder, runtime, mode: "owner" });
   try {
     const runs = await store.runs();

@@ -1,4 +1,5 @@
 /** Evaluating, replaying and checking through the command line: real tasks, real sandboxes, a data folder per test. */
+import { existsSync } from "node:fs";
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -104,4 +105,14 @@ test("task check of a folder that is no valid task exits 1 and names the file an
   expect(exitCode).toBe(1);
   expect(stdout).toMatch(/agent\.timeout_sec/);
   expect(stdout).toContain("task.toml");
+});
+
+test("without a compiler evaluate says what to install, exits 3 and starts nothing", async () => {
+  const empty = join(folder, "empty");
+  const data = join(folder, "data");
+  const envVars = { PATH: empty, HOME: empty, XDG_CACHE_HOME: join(empty, "cache"), SANDLOT_DATA: data };
+  const end = await sandlot(["evaluate", join(ROOT, "tasks", "repair-python-statistics")], { envVars });
+  expect(end.exitCode).toBe(3);
+  expect(end.stderr).toContain("apt-get install gcc");
+  expect(existsSync(data)).toBe(false);
 });
