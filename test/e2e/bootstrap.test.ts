@@ -95,7 +95,7 @@ test("a fresh clone installs its dependencies once, and talks on stderr only", a
   expect(first.stderr).toContain("npm ci");
   expect(first.stderr).toContain("npm talks");
   expect((await start(["bench"])).stderr).toBe("");
-  expect(await npmCalls()).toEqual(["ci --no-audit --no-fund"]);
+  expect(await npmCalls()).toEqual(["ci --no-audit --no-fund --loglevel=error"]);
 });
 
 test("a changed lock file installs again", async () => {
