@@ -111,12 +111,13 @@ async function storedTrajectory(parts: StoreParts, runId: string, episodeNo: num
 
   let place = first;
   const content = async (hash: string): Promise<Uint8Array> => {
+    const asked = place;
     try {
-      return await bytes.get(place.pack, hash);
+      return await bytes.get(asked.pack, hash);
     } catch (error) {
       // The owner may have merged the pack since its row was read; the row then names another.
       const now = await find();
-      if (now === null || now.pack.key === place.pack.key) throw error;
+      if (now === null || now.pack.key === asked.pack.key) throw error;
       place = now;
       return bytes.get(place.pack, hash);
     }

@@ -20,7 +20,7 @@ const MERGE_BYTES_MAX = 8 * 1024 * 1024;
 export interface PackMerger {
   /** Says that a pack was written; starts a merge beside the other writes when there are enough. */
   packAdded(): void;
-  /** Lets a merge under way end and starts no other. */
+  /** Lets the merging under way come to its end and starts no other. */
   close(): Promise<void>;
 }
 
@@ -32,12 +32,15 @@ export function packMerger(options: {
 }): PackMerger {
   const { objects, trajectories, newKey, write } = options;
   const unreadable = new Set<string>();
-  let count = trajectories.objectsBelow(PACK_PREFIX, SMALL_BYTES_MAX).length;
+  const smallPacks = (): StoredObject[] =>
+    trajectories.objectsBelow(PACK_PREFIX, SMALL_BYTES_MAX).filter(({ key }) => !unreadable.has(key));
+  let count = smallPacks().length;
   let working: Promise<void> | null = null;
   let isClosed = false;
 
-  const merge = async (): Promise<void> => {
-    const small = trajectories.objectsBelow(PACK_PREFIX, SMALL_BYTES_MAX).filter(({ key }) => !unreadable.has(key));
+  /** Merges what fits into one pack; false when there was nothing to gain. */
+  const merge = async (): Promise<boolean> => {
+    const small = smallPacks();
     const merged: StoredObject[] = [];
     const contents: Content[] = [];
     for (const pack of upTo(small, MERGE_BYTES_MAX)) {
@@ -50,14 +53,22 @@ export function packMerger(options: {
         unreadable.add(pack.key);
       }
     }
-    count = small.length - merged.length;
-    if (merged.length < 2) return;
+    if (merged.length < 2) return false;
     const key = newKey();
     const bytes = await packBytes(contents);
     await objects.put(key, bytes);
     const keys = merged.map((pack) => pack.key);
     await write({ apply: () => trajectories.moveObjects(keys, { key, bytes: bytes.length }) });
     for (const old of keys) await objects.remove(old);
+    return true;
+  };
+  /** Packs that came while others were merged count too, so that a slow disk ends with as few. */
+  const mergeWhileMany = async (): Promise<void> => {
+    while (count >= PACKS_MIN) {
+      const isMerged = await merge();
+      count = smallPacks().length;
+      if (!isMerged) return;
+    }
   };
 
   return {
@@ -65,7 +76,7 @@ export function packMerger(options: {
       count += 1;
       if (count < PACKS_MIN || working !== null || isClosed) return;
       // A merge that fails, on a full disk say, has changed no row; the next pack tries again.
-      working = merge()
+      working = mergeWhileMany()
         .catch(() => undefined)
         .finally(() => {
           working = null;
