@@ -2,11 +2,14 @@
 import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
 
+/** This program's source, from the root of a clone. */
+const SOURCE = join("src", "cli", "main.ts");
+
 /** `sandlot` when installed; from a clone, the pinned Node and this program's source by relative path. */
 export function commandName(program = process.argv[1] ?? "", folder = process.cwd()): string {
   if (!program.endsWith(".ts")) return "sandlot";
   const path = relative(folder, program);
-  const node = path.startsWith("..") ? process.execPath : "node_modules/.bin/node";
+  const node = path === SOURCE ? "node_modules/.bin/node" : process.execPath;
   return `${quoted(node)} ${quoted(path)}`;
 }
 
