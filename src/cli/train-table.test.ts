@@ -56,6 +56,12 @@ test("the table says what it took, where it lies, and gives three commands with 
   expect(text.match(/^ {2}# /gm)).toHaveLength(3);
 });
 
+test("the times of phases stand in the order of the run, however the record has them", () => {
+  const secondsByPhase = { "evaluate-before": 20, rl: 210, sft: 60, "evaluate-after": 20, setup: 10 };
+  const text = trainTable({ ...summary, secondsByPhase }, look).replace(/\s+/g, " ");
+  expect(text).toMatch(/setup 10.* sft 1 min.* evaluate-before 20.* rl 3 min.* evaluate-after 20/);
+});
+
 test("every line but a command fits into 80 columns", () => {
   const lines = trainTable(summary, look).split("\n");
   const commands = lines.findIndex((line) => line.startsWith("Worth trying"));
@@ -67,9 +73,9 @@ test("intervals that overlap are not sold as a difference", () => {
   expect(trainTable({ ...summary, heldOut }, look)).toContain("no sure difference");
 });
 
-test("a stopped run says why, that nothing was measured, and how to go on", () => {
+test("a stopped run says why, that nothing can be compared, and how to go on", () => {
   const text = trainTable({ ...summary, state: "stopped", reason: "stopped after step 3", heldOut: null }, look);
   expect(text).toContain("stopped after 5 min 12 s: stopped after step 3");
-  expect(text).toContain("not measured");
+  expect(text).toContain("not compared: the run ended before the evaluation after RL");
   expect(text).toContain(`run resume ${summary.runId}`);
 });

@@ -13,6 +13,10 @@ import { pairsText, tableText, wrappedList } from "./table.ts";
 /** Columns the labels of a list of pairs take at most. */
 const LABELS_WIDTH = 24;
 
+/** Order of phases in the lists of times; a resumed run has them in another one. */
+const PHASE_ORDER = ["setup", "sft", "evaluate-before", "rl", "evaluate-after"];
+const EPISODE_PHASE_ORDER = ["queue", "boot", "setup", "model", "tool", "freeze", "verify", "commit"];
+
 type Look = Pick<CliContext, "paint" | "width">;
 
 export function trainTable(summary: TrainSummary, look: Look): string {
@@ -39,7 +43,7 @@ function heading(summary: TrainSummary, { paint }: Look): string {
 function heldOutSection(summary: TrainSummary, { paint }: Look): string {
   const { heldOut } = summary;
   const title = paint("bold", "Held-out pass@1 with 95 % intervals");
-  if (heldOut === null) return `${title}\n  not measured: the run ended before both evaluations`;
+  if (heldOut === null) return `${title}\n  not compared: the run ended before the evaluation after RL`;
   const row = (name: string, before: PassRate | null, after: PassRate | null): string[][] => {
     if (before === null || after === null) return [];
     const episodes = before.episodes === after.episodes ? [before.episodes] : [before.episodes, after.episodes];
@@ -83,9 +87,9 @@ function costPairs(summary: TrainSummary, width: number): [string, string][] {
     ],
     ["outcomes", outcomesText(summary.outcomes, "graded", width) || "none"],
     ["failures by class", outcomesText(summary.outcomes, "failed", width) || "none"],
-    ["time by phase", secondsText(summary.secondsByPhase, width)],
+    ["time by phase", secondsText(summary.secondsByPhase, PHASE_ORDER, width)],
     // Episodes overlap and wait for a sandbox in `verify`, so this is far more than the wall time.
-    ["summed episodes", secondsText(summary.secondsByEpisodePhase, width)],
+    ["summed episodes", secondsText(summary.secondsByEpisodePhase, EPISODE_PHASE_ORDER, width)],
     [
       "effective episodes",
       effective === null ? "–" : `${countText(effective)} graded with non-zero advantage per core-hour of RL`,
@@ -104,10 +108,12 @@ function outcomesText(outcomes: TrainSummary["outcomes"], part: "graded" | "fail
 }
 
 /** Phases in their order, each with its share; those too short to count are left out. */
-function secondsText(seconds: Readonly<Record<string, number>>, width: number): string {
+function secondsText(seconds: Readonly<Record<string, number>>, order: readonly string[], width: number): string {
   const total = Object.values(seconds).reduce((sum, value) => sum + value, 0);
+  const place = (name: string): number => (order.includes(name) ? order.indexOf(name) : order.length);
   const items = Object.entries(seconds)
     .filter(([, value]) => value / total >= 0.005)
+    .sort(([a], [b]) => place(a) - place(b))
     .map(([name, value]) => `${name} ${durationText(value)} (${Math.round((100 * value) / total)} %)`);
   return wrappedList(items, width) || "–";
 }
