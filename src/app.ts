@@ -8,6 +8,7 @@ import { checkAll } from "./app-check.ts";
 import { evaluateTarget } from "./app-evaluate.ts";
 import { packageFolder, runtime } from "./app-parts.ts";
 import { resumeTraining, startTraining } from "./app-train.ts";
+import { Failure } from "./core/errors.ts";
 import type { ProbeReport } from "./core/sandbox.ts";
 import type { Store } from "./core/store.ts";
 import type { Task } from "./core/task.ts";
@@ -26,8 +27,14 @@ export const listTasks = findTasks;
 /** Every metric a run stores, with its meaning. */
 export const metricCatalogue = METRICS;
 
-export function showTask(path: string): Promise<Task> {
-  return readTaskFolder(path);
+/** Reads one task. Throws `task_not_found` for a generator, and for a folder that only holds tasks. */
+export async function showTask(path: string): Promise<Task> {
+  const [first] = await findTasks(path);
+  if (first?.path !== ".") {
+    throw new Failure("task_not_found", `${path} holds tasks but is none. Name one of them, such as ${first?.folder}.`);
+  }
+  if (first.kind === "folder") return readTaskFolder(path);
+  throw new Failure("task_not_found", `${path} is a generator: it makes its tasks from seeds. Evaluate some of them.`);
 }
 
 /** Writes the test manifest of every task folder at or below the targets; gives one line for each. */

@@ -121,7 +121,7 @@ function tallyText(reports: readonly TaskReport[]): string {
 type TaskReport = Awaited<ReturnType<typeof import("../app.ts").checkTasks>>[number];
 
 /** The verdict of one task, and each check with what was seen. */
-function reportText(report: TaskReport, { paint, width }: CliContext): string {
+function reportText(report: TaskReport, { paint, width, stream }: CliContext): string {
   const color = report.verdict === "valid" ? "green" : report.verdict === "incomplete" ? "yellow" : "red";
   const lines = [
     `${paint(color, report.verdict)}  ${paint("bold", printableLine(report.key))} (${report.kind === "folder" ? "task" : report.kind})`,
@@ -133,9 +133,9 @@ function reportText(report: TaskReport, { paint, width }: CliContext): string {
     const gap = " ".repeat(Math.max(1, 13 - status.length));
     const time = paint("dim", millisText(durationMs));
     const seen = printableLine(evidence) + place;
-    // What went well is one line; what did not is told whole.
-    const room = Math.max(20, width - idWidth - 32);
-    const shown = status === "pass" && seen.length > room ? `${seen.slice(0, room - 1)}…` : seen;
+    // On a terminal what went well is one line; what did not, and what goes to a file, is told whole.
+    const room = stream.isTTY === true && status === "pass" ? Math.max(20, width - idWidth - 32) : seen.length;
+    const shown = seen.length > room ? `${seen.slice(0, room - 1)}…` : seen;
     lines.push(`  ${mark}${gap}${String(number).padStart(2)} ${id.padEnd(idWidth)}  ${shown}  ${time}`);
   }
   return lines.join("\n");
