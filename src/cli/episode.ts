@@ -26,8 +26,9 @@ async function showEpisode(context: CliContext, args: readonly unknown[]): Promi
     const stored = await store.trajectory(runId, episodeNo);
     if (stored === null) {
       const total = Object.values(await store.counts(runId)).reduce((sum, count) => sum + count, 0);
-      const had =
-        total === 0 ? "It has planned none yet." : `It has planned episodes 1 to ${total}; not all have ended.`;
+      const isPlanned = episodeNo >= 1 && episodeNo <= total;
+      const planned = total === 0 ? "It has planned none yet." : `It has planned episodes 1 to ${total}.`;
+      const had = isPlanned ? "That episode has not ended." : planned;
       throw new Failure("not_found", `Run ${runId} has no record of episode ${episodeNo}. ${had}`);
     }
     if (context.isJson) context.json(await episodeJson(stored));

@@ -35,7 +35,7 @@ export function addRun(program: Command): void {
   run
     .command("resume")
     .description("Goes on with a run that was stopped, halted or killed.")
-    .argument("[run]", "run id; the newest that can be resumed when left out")
+    .argument("[run]", "run id or its beginning; the newest that can be resumed when left out")
     .addHelpText("after", "\nExample:\n  sandlot run resume\n")
     .action(action(resumeRun));
 }

@@ -67,8 +67,18 @@ async function dryRun(context: CliContext, { recipe }: LoadedRecipe): Promise<nu
   const missing = missingLines(await doctor());
   const { sft, rl, evaluation, policy } = recipe;
   const trained = rl.steps * rl.groupsPerBatch * rl.groupSize;
-  const evaluated = evaluation.episodes * 2 * (evaluation.isGreedyReported ? 2 : 1);
-  const plan = { name: recipe.name, sftSteps: sft.steps, rlSteps: rl.steps, trainEpisodes: trained, missing };
+  const hard = recipe.tasks.heldOutHard;
+  const ways = (evaluation.isGreedyReported ? 2 : 1) + (hard === "" ? 0 : 1);
+  const evaluated = evaluation.episodes * 2 * ways;
+  const splits = `${recipe.tasks.heldOut}${hard === "" ? "" : ` and ${hard}`}`;
+  const plan = {
+    name: recipe.name,
+    sftSteps: sft.steps,
+    rlSteps: rl.steps,
+    trainEpisodes: trained,
+    heldOutEpisodes: evaluated,
+    missing,
+  };
   context.print(
     `${context.paint("bold", `Plan of ${recipe.name}`)} (nothing was started)\n${pairsText([
       ["policy", `${policy.backend}, ${policy.preset}`],
@@ -80,7 +90,7 @@ async function dryRun(context: CliContext, { recipe }: LoadedRecipe): Promise<nu
         "RL",
         `${countText(rl.steps)} steps of ${rl.groupsPerBatch} groups of ${rl.groupSize}: ${countText(trained)} episodes`,
       ],
-      ["held-out", `at least ${countText(evaluated)} episodes on ${recipe.tasks.heldOut}`],
+      ["held-out", `${countText(evaluated)} episodes on ${splits}, half before RL and half after`],
       ["machine", missing.length === 0 ? "has all that is required" : missing.map(({ text }) => text).join("\n")],
     ])}`,
   );
