@@ -189,7 +189,9 @@ function summaryText(run: RunRow, summary: string, context: CliContext): string 
 async function resumeRun(context: CliContext, args: readonly unknown[]): Promise<number> {
   const app = await import("../app.ts");
   const asked = args[0] === undefined || args[0] === "latest" ? null : String(args[0]);
-  const runId = asked === null ? null : await withReader(async (store) => (await findRun(store, asked)).runId);
+  const run = asked === null ? null : await withReader((store) => findRun(store, asked));
+  const runId = run?.runId ?? null;
+  if (run?.state === "done") context.print(`Run ${printableLine(run.runId)} is done; nothing is left to resume.`);
   const seen = await watchRun(context, "train", (watched) =>
     app.resume(runId, { ...watched, dataFolder: app.dataFolder(process.env) }),
   );
