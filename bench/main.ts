@@ -10,7 +10,11 @@ import { run as sandbox } from "./sandbox.ts";
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<unknown>>> = { sandbox, engine, loop };
 
-const wanted = process.argv.slice(2).filter((name) => !name.startsWith("-"));
+const wanted = process.argv.slice(2);
+if (wanted.includes("--help") || wanted.includes("-h")) {
+  console.log(`Usage: npm run bench -- [${Object.keys(BENCHMARKS).join("|")}]...  (all of them when none is named)`);
+  process.exit(0);
+}
 const unknown = wanted.filter((name) => !(name in BENCHMARKS));
 if (unknown.length > 0) {
   console.error(`There is no benchmark ${unknown.join(", ")}. Choose from: ${Object.keys(BENCHMARKS).join(", ")}`);
