@@ -24,7 +24,6 @@ const SHORT = [
   "rl.learningRate=6e-4",
   "rl.groupsPerBatch=24",
   `evaluation.episodes=${EPISODES}`,
-  "evaluation.isGreedyReported=false",
   'tasks.heldOutHard=""',
 ].flatMap((pair) => ["--set", pair]);
 
@@ -37,9 +36,12 @@ test("a run lifts held-out pass@1 over its supervised start, on tokens whose log
     const end = await startSandlot(["train", "recipes/first-light.toml", ...SHORT, "--json"], folder).end;
     expect(end.code, end.stderr.slice(-2_000)).toBe(0);
     const summary = lastObject(end) as unknown as TrainSummary;
-    const { before, after } = summary.heldOut ?? expect.fail("both evaluations must have ended");
+    const { before, after, greedyBefore, greedyAfter } =
+      summary.heldOut ?? expect.fail("both evaluations must have ended");
     expect([before.episodes, after.episodes]).toEqual([EPISODES, EPISODES]);
     expect(after.passRate - before.passRate).toBeGreaterThan(GAIN_MIN);
+    // Sampled rates carry the luck of their draws; greedy answers have none, and unchanged weights gain exactly 0.
+    expect((greedyAfter?.passRate ?? 0) - (greedyBefore?.passRate ?? 1)).toBeGreaterThan(GAIN_MIN);
     const points = await withReader(folder, (store) =>
       store.points(summary.runId, ["sampling/sampling_logp_difference/max", "kl"]),
     );
