@@ -21,11 +21,14 @@ export type {
 } from "./core/environment.ts";
 export type { EpisodePlan, EpisodeRunner } from "./core/episode.ts";
 export { FAILURES, Failure, type FailureClass, type FailureCode, failureClass } from "./core/errors.ts";
+export type { ExecOptions, ExecResult, SandboxProcess, Shell } from "./core/exec.ts";
 export { type Outcome, type OutcomeClass, outcomeClass, STOP_REASONS, type StopReason } from "./core/outcome.ts";
 export type { ActContext, Policy, PolicyDescription, Tokenizer, TokenRenderer } from "./core/policy.ts";
 export type { PolicyBackend, PolicySampler, PolicySnapshot, PolicyTrainer } from "./core/policy-backend.ts";
 export type { Runtime } from "./core/runtime.ts";
-export type { Sandbox, SandboxPool, SandboxProvider, SandboxRequest } from "./core/sandbox.ts";
+export type { Sandbox, SandboxProvider, SandboxRequest } from "./core/sandbox.ts";
+export type { SandboxFiles } from "./core/sandbox-files.ts";
+export type { PoolShape, SandboxLease, SandboxPool } from "./core/sandbox-pool.ts";
 export { isSolved, type Script, type Task, type TaskGenerator } from "./core/task.ts";
 export type { TokenSegment, Trajectory, TrajectoryRecord } from "./core/trajectory.ts";
 export type { Artifacts, GradeRequest, Verdict, VerdictMemory, Verifier } from "./core/verifier.ts";

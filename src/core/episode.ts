@@ -1,6 +1,6 @@
 /** What it takes to run one episode, and what running one promises. The loop itself lives in `episode/`. */
 import type { Policy } from "./policy.ts";
-import type { FileContent } from "./sandbox.ts";
+import type { FileContent } from "./sandbox-files.ts";
 import type { Task } from "./task.ts";
 import type { TrajectoryRecord } from "./trajectory.ts";
 

@@ -2,7 +2,8 @@
  * A task is an immutable problem: instruction, image, limits, verifier. Read from a folder or made by a generator, it
  * is the same record; the loop does not know which.
  */
-import type { FileContent, ImageReference, NetworkPolicy, SandboxLimits } from "./sandbox.ts";
+import type { ImageReference, NetworkPolicy, SandboxLimits } from "./sandbox.ts";
+import type { FileContent } from "./sandbox-files.ts";
 
 /** Identity of a task. `hash` covers everything; `verifierHash` only what grades, so a verifier fix leaves `agentHash`. */
 export interface TaskIdentity {

@@ -3,7 +3,8 @@
  * touched; the platform, not the graded side, computes the score.
  */
 import type { ScoreVector } from "./outcome.ts";
-import type { FileContent, SandboxPool } from "./sandbox.ts";
+import type { FileContent } from "./sandbox-files.ts";
+import type { SandboxPool } from "./sandbox-pool.ts";
 import type { Task } from "./task.ts";
 
 export type TestStatus = "passed" | "failed" | "skipped" | "error" | "timeout" | "missing";

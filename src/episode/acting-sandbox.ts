@@ -5,7 +5,9 @@
  */
 import { Failure } from "../core/errors.ts";
 import type { Runtime } from "../core/runtime.ts";
-import type { FileContent, Isolation, Sandbox, SandboxInfo, SandboxPool, SandboxStats } from "../core/sandbox.ts";
+import type { Isolation, Sandbox, SandboxInfo, SandboxStats } from "../core/sandbox.ts";
+import type { FileContent } from "../core/sandbox-files.ts";
+import type { SandboxPool } from "../core/sandbox-pool.ts";
 import type { Task } from "../core/task.ts";
 
 const PREPARE_MS = 60_000;

@@ -8,7 +8,9 @@ import type { Action, Environment, ExecutionResult, Message, Observation, State,
 import { Failure, toFailure } from "../core/errors.ts";
 import { type StopReason, stopCause } from "../core/outcome.ts";
 import type { Runtime } from "../core/runtime.ts";
-import type { FileContent, Isolation, Sandbox, SandboxPool } from "../core/sandbox.ts";
+import type { Isolation, Sandbox } from "../core/sandbox.ts";
+import type { FileContent } from "../core/sandbox-files.ts";
+import type { SandboxPool } from "../core/sandbox-pool.ts";
 import type { Task } from "../core/task.ts";
 import type { Phase } from "../core/trajectory.ts";
 import type { Artifacts, Verdict } from "../core/verifier.ts";

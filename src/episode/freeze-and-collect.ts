@@ -5,7 +5,8 @@
  */
 import { hash } from "node:crypto";
 import { Failure } from "../core/errors.ts";
-import type { FileContent, FileEntry, FileError, Sandbox } from "../core/sandbox.ts";
+import type { Sandbox } from "../core/sandbox.ts";
+import type { FileContent, FileEntry, FileError } from "../core/sandbox-files.ts";
 import type { ArtifactContract } from "../core/task.ts";
 import type { Artifacts } from "../core/verifier.ts";
 

@@ -5,7 +5,7 @@
  */
 import { Failure, failureClass, toFailure } from "../core/errors.ts";
 import type { Runtime } from "../core/runtime.ts";
-import type { SandboxPool } from "../core/sandbox.ts";
+import type { SandboxPool } from "../core/sandbox-pool.ts";
 import type { Task } from "../core/task.ts";
 import type { Artifacts, Verdict, VerdictMemory, Verifier } from "../core/verifier.ts";
 

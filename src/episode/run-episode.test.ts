@@ -6,7 +6,7 @@ import type { Action, ToolCall } from "../core/environment.ts";
 import type { EpisodePlan } from "../core/episode.ts";
 import { Failure, type FailureCode } from "../core/errors.ts";
 import type { Policy } from "../core/policy.ts";
-import type { SandboxPool } from "../core/sandbox.ts";
+import type { SandboxPool } from "../core/sandbox-pool.ts";
 import type { Task } from "../core/task.ts";
 import type { TrajectoryRecord } from "../core/trajectory.ts";
 import type { Verifier } from "../core/verifier.ts";

@@ -8,7 +8,7 @@ import type { EventSink, PassRate } from "../core/events.ts";
 import type { Policy } from "../core/policy.ts";
 import { deriveSeed, floatsFrom } from "../core/random.ts";
 import type { Runtime } from "../core/runtime.ts";
-import type { FileContent } from "../core/sandbox.ts";
+import type { FileContent } from "../core/sandbox-files.ts";
 import { bootstrapInterval, passAtK, passRate } from "../core/statistics.ts";
 import type { Store, TrajectoryRow } from "../core/store.ts";
 import { isSolved, type Task } from "../core/task.ts";

@@ -3,20 +3,10 @@
  * files in a map, commands answered by a given function, faults planted on purpose. Product code, not a mock.
  */
 import { Failure } from "../core/errors.ts";
-import type {
-  ExecOptions,
-  ExecResult,
-  FileEntry,
-  FileResult,
-  Sandbox,
-  SandboxFiles,
-  SandboxInfo,
-  SandboxPool,
-  SandboxPoolStats,
-  SandboxProvider,
-  SandboxRequest,
-  ShellResult,
-} from "../core/sandbox.ts";
+import type { ExecOptions, ExecResult, ShellResult } from "../core/exec.ts";
+import type { Sandbox, SandboxInfo, SandboxProvider, SandboxRequest } from "../core/sandbox.ts";
+import type { FileEntry, FileResult, SandboxFiles } from "../core/sandbox-files.ts";
+import type { SandboxPool, SandboxPoolStats } from "../core/sandbox-pool.ts";
 import { startFailed } from "./run-command.ts";
 
 /** What a scripted command answers; what is absent is an exit with code 0 and no output. */

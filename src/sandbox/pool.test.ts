@@ -1,6 +1,7 @@
 /** The pool's promises: fresh sandboxes only, a ceiling that holds, waiters in order, nothing left after a drain. */
 import { afterEach, expect, test } from "vitest";
-import type { Sandbox, SandboxPool, SandboxRequest } from "../core/sandbox.ts";
+import type { Sandbox, SandboxRequest } from "../core/sandbox.ts";
+import type { SandboxPool } from "../core/sandbox-pool.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import { type FakeSandboxOptions, fakeProvider } from "./fake-sandbox.ts";
 import { sandboxPool } from "./pool.ts";

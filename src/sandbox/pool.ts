@@ -5,7 +5,8 @@
  */
 import { Failure } from "../core/errors.ts";
 import type { Runtime } from "../core/runtime.ts";
-import type { Sandbox, SandboxPool, SandboxPoolStats, SandboxProvider, SandboxRequest } from "../core/sandbox.ts";
+import type { Sandbox, SandboxProvider, SandboxRequest } from "../core/sandbox.ts";
+import type { SandboxPool, SandboxPoolStats } from "../core/sandbox-pool.ts";
 import { readyShelf } from "./ready-shelf.ts";
 
 /** Tries of one claim at a provider that says `sandbox_unavailable`, with a growing pause between them. */

@@ -4,8 +4,8 @@
  */
 import { constants } from "node:os";
 import { Failure } from "../core/errors.ts";
+import type { ExecOptions, ExecPipe, ExecResult, ExecVerdict, SandboxProcess, StartError } from "../core/exec.ts";
 import type { Runtime } from "../core/runtime.ts";
-import type { ExecOptions, ExecPipe, ExecResult, ExecVerdict, SandboxProcess, StartError } from "../core/sandbox.ts";
 import type { AgentClient } from "./agent-client.ts";
 import {
   decodeExit,

@@ -1,5 +1,6 @@
 /** The file API of a sandbox: each operation is a job of the agent; its content is the job's input or output. */
-import type { ExecOptions, ExecResult, FileEntry, FileError, FileResult, SandboxFiles } from "../core/sandbox.ts";
+import type { ExecOptions, ExecResult } from "../core/exec.ts";
+import type { FileEntry, FileError, FileResult, SandboxFiles } from "../core/sandbox-files.ts";
 import { JOB } from "./frames.ts";
 import { type CommandContext, sandboxUser, startJob } from "./run-command.ts";
 

@@ -3,7 +3,7 @@
  * a token made for that run (`native/helper/shell.c`), so nothing a command prints can be taken for its end.
  */
 import { Failure } from "../core/errors.ts";
-import type { Shell, ShellOptions, ShellResult, ShellRunOptions } from "../core/sandbox.ts";
+import type { Shell, ShellOptions, ShellResult, ShellRunOptions } from "../core/exec.ts";
 import { decodeExit, EXIT_FLAG, encodeExec, FRAME, type Frame, JOB } from "./frames.ts";
 import { type CommandContext, commandEnvVars, sandboxUser } from "./run-command.ts";
 

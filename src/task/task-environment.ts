@@ -3,7 +3,8 @@
  * visible tests, which the agent finds under `/visible`.
  */
 import { nearestName, tomlLine } from "../core/naming.ts";
-import type { FileContent, ImageReference } from "../core/sandbox.ts";
+import type { ImageReference } from "../core/sandbox.ts";
+import type { FileContent } from "../core/sandbox-files.ts";
 import { type FolderFile, textOf } from "./folder-files.ts";
 import { problemText, taskInvalid } from "./problem.ts";
 import type { ImageToml } from "./task-schema.ts";

@@ -6,7 +6,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { nearestName } from "../core/naming.ts";
-import type { FileContent } from "../core/sandbox.ts";
+import type { FileContent } from "../core/sandbox-files.ts";
 import type { Tier } from "../core/task.ts";
 import { type FolderFile, readFolderFiles, textOf } from "./folder-files.ts";
 import { taskInvalid } from "./problem.ts";

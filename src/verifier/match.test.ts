@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
-import type { SandboxPool } from "../core/sandbox.ts";
+import type { SandboxPool } from "../core/sandbox-pool.ts";
 import type { MatchCase, MatchSubject, PlainData, Task } from "../core/task.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import { sandboxPool } from "../sandbox/pool.ts";

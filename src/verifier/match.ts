@@ -6,7 +6,8 @@
  */
 
 import type { Runtime } from "../core/runtime.ts";
-import type { Sandbox, SandboxLimits, SandboxPool, SandboxRequest } from "../core/sandbox.ts";
+import type { Sandbox, SandboxLimits, SandboxRequest } from "../core/sandbox.ts";
+import type { SandboxPool } from "../core/sandbox-pool.ts";
 import type { MatchCase, MatchVerifierSpec, Task } from "../core/task.ts";
 import type { GradeRequest, TestResult, TestStatus } from "../core/verifier.ts";
 import { canonicalPlain, pythonLiteral } from "./plain.ts";

@@ -3,7 +3,8 @@
  * thousand small artifacts must not take long enough to look like a fault of ours.
  */
 import { Failure } from "../core/errors.ts";
-import type { FileContent, Sandbox } from "../core/sandbox.ts";
+import type { Sandbox } from "../core/sandbox.ts";
+import type { FileContent } from "../core/sandbox-files.ts";
 import { asset } from "./asset.ts";
 import { pythonLiteral } from "./plain.ts";
 

@@ -6,8 +6,9 @@
  * Whatever the program does (hang, exit, flood, exhaust memory) is a value; a lost sandbox is a thrown Failure.
  */
 import { Failure, toFailure } from "../core/errors.ts";
+import type { ExecResult, SandboxProcess } from "../core/exec.ts";
 import type { Runtime } from "../core/runtime.ts";
-import type { ExecResult, Sandbox, SandboxProcess } from "../core/sandbox.ts";
+import type { Sandbox } from "../core/sandbox.ts";
 import { asset } from "./asset.ts";
 import { inputQueue } from "./input-queue.ts";
 import { pythonLiteral } from "./plain.ts";

@@ -6,8 +6,9 @@
  * request.
  */
 import { Failure, toFailure } from "../core/errors.ts";
+import type { ExecResult } from "../core/exec.ts";
 import type { Runtime } from "../core/runtime.ts";
-import type { ExecResult, Sandbox } from "../core/sandbox.ts";
+import type { Sandbox } from "../core/sandbox.ts";
 import type { Task } from "../core/task.ts";
 import type { GradeRequest } from "../core/verifier.ts";
 import { type SubjectReply, startSubjectDriver } from "./subject-driver.ts";

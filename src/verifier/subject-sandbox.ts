@@ -3,7 +3,8 @@
  * set-up, and in place of what the contract collects, exactly the artifacts the agent left.
  */
 import { Failure } from "../core/errors.ts";
-import type { FileContent, Sandbox, SandboxLimits, SandboxRequest } from "../core/sandbox.ts";
+import type { Sandbox, SandboxLimits, SandboxRequest } from "../core/sandbox.ts";
+import type { FileContent } from "../core/sandbox-files.ts";
 import type { Task } from "../core/task.ts";
 import type { GradeRequest } from "../core/verifier.ts";
 import { isCleanPath, type PlacedFile, placeFiles } from "./place-files.ts";

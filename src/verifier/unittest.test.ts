@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "vitest";
-import type { FileContent, SandboxPool } from "../core/sandbox.ts";
+import type { FileContent } from "../core/sandbox-files.ts";
+import type { SandboxPool } from "../core/sandbox-pool.ts";
 import type { Task } from "../core/task.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import { sandboxPool } from "../sandbox/pool.ts";

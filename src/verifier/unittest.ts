@@ -6,8 +6,11 @@
  * is a verdict; what the runner itself does wrong is a Failure, and never a reward of 0.
  */
 import { Failure, toFailure } from "../core/errors.ts";
+import type { ExecResult } from "../core/exec.ts";
 import type { Runtime } from "../core/runtime.ts";
-import type { ExecResult, FileContent, Sandbox, SandboxPool, SandboxRequest } from "../core/sandbox.ts";
+import type { Sandbox, SandboxRequest } from "../core/sandbox.ts";
+import type { FileContent } from "../core/sandbox-files.ts";
+import type { SandboxPool } from "../core/sandbox-pool.ts";
 import type { TestsVerifierSpec } from "../core/task.ts";
 import type { GradeRequest, TestResult } from "../core/verifier.ts";
 import { asset } from "./asset.ts";

@@ -1,6 +1,6 @@
 /** Cases 32 to 39 and 53: output, input, arguments and descriptors, byte for byte. */
 import { expect, test } from "vitest";
-import type { ExecPipe } from "../../src/core/sandbox.ts";
+import type { ExecPipe } from "../../src/core/exec.ts";
 import { type Boxes, MIB, OPTIONS, output, text } from "./sandbox-parts.ts";
 
 async function* chunks(...parts: readonly (string | Uint8Array)[]): AsyncIterable<Uint8Array> {

@@ -1,6 +1,7 @@
 /** What the sandbox cases share: one provider, a fresh sandbox per case, short names for the usual request and options. */
 import { afterAll, beforeAll } from "vitest";
-import type { ExecOptions, ExecResult, Sandbox, SandboxProvider, SandboxRequest } from "../../src/core/sandbox.ts";
+import type { ExecOptions, ExecResult } from "../../src/core/exec.ts";
+import type { Sandbox, SandboxProvider, SandboxRequest } from "../../src/core/sandbox.ts";
 
 export type CreateProvider = () => SandboxProvider | Promise<SandboxProvider>;
 

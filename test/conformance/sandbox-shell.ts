@@ -1,6 +1,6 @@
 /** The kept shell: state that lasts, ends that cannot be forged, timeouts that spare what they can. */
 import { expect, test } from "vitest";
-import type { Shell } from "../../src/core/sandbox.ts";
+import type { Shell } from "../../src/core/exec.ts";
 import { type Boxes, OPTIONS, processLines, text } from "./sandbox-parts.ts";
 
 const RUN = { timeoutMs: 20_000, outputBytesMax: 100_000 };

@@ -1,7 +1,8 @@
 /** The episode loop in real sandboxes: what persists from turn to turn, and what a greedy or hostile agent gets. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Action } from "../../src/core/environment.ts";
-import type { SandboxPool, SandboxProvider } from "../../src/core/sandbox.ts";
+import type { SandboxProvider } from "../../src/core/sandbox.ts";
+import type { SandboxPool } from "../../src/core/sandbox-pool.ts";
 import type { Task } from "../../src/core/task.ts";
 import { createEpisodeRunner } from "../../src/episode/run-episode.ts";
 import { scriptAction, scriptCall } from "../../src/policy/script-action.ts";

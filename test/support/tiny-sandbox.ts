@@ -4,8 +4,10 @@
  * `lose` (the machine loses it). It remembers what was asked for.
  */
 import { Failure } from "../../src/core/errors.ts";
+import type { ExecResult } from "../../src/core/exec.ts";
 import type { Runtime } from "../../src/core/runtime.ts";
-import type { ExecResult, SandboxPool, SandboxRequest } from "../../src/core/sandbox.ts";
+import type { SandboxRequest } from "../../src/core/sandbox.ts";
+import type { SandboxPool } from "../../src/core/sandbox-pool.ts";
 import { type FakeAnswer, type FakeCommand, fakeSandboxPool } from "../../src/sandbox/fake-sandbox.ts";
 
 export interface TinyPool extends SandboxPool {

@@ -3,7 +3,7 @@
  * A failing, slow or greedy command is a result. The bash is started by the first call, in the task's work folder.
  */
 import type { Tool, ToolContext, ToolResult } from "../../core/environment.ts";
-import type { Shell, ShellResult } from "../../core/sandbox.ts";
+import type { Shell, ShellResult } from "../../core/exec.ts";
 import { argumentMistake, mistake } from "./tool-result.ts";
 
 /** The kernel refuses a longer argument; a script that long belongs in a file. */

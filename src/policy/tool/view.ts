@@ -1,6 +1,6 @@
 /** The tool `view`: numbered lines of a text file, or the listing of a folder. It changes nothing, and shows what the agent's user may read. */
 import type { Tool, ToolContext } from "../../core/environment.ts";
-import type { SandboxFiles } from "../../core/sandbox.ts";
+import type { SandboxFiles } from "../../core/sandbox-files.ts";
 import { mayRead } from "./may-read.ts";
 import { resolvePath } from "./resolve-path.ts";
 import { argumentMistake, mistake, textResult } from "./tool-result.ts";
