@@ -54,10 +54,10 @@ export class AgentClient {
     return this.#failure;
   }
 
-  /** From now on the sandbox's end is wanted, and later calls fail with `sandbox_destroyed`. */
-  markDestroyed(): void {
+  /** From now on the sandbox's end is wanted, and later calls fail with `sandbox_destroyed`, or with `reason`. */
+  markDestroyed(reason = new Failure("sandbox_destroyed", `Sandbox ${this.id} was destroyed.`)): void {
     this.#isDestroyed = true;
-    this.#end(new Failure("sandbox_destroyed", `Sandbox ${this.id} was destroyed.`));
+    this.#end(reason);
   }
 
   /** Reserves a channel. Throws the failure that ended the sandbox. */

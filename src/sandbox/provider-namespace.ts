@@ -16,9 +16,9 @@ import type {
   SandboxRequest,
 } from "../core/sandbox.ts";
 import { AgentClient } from "./agent-client.ts";
+import { agentSandbox } from "./agent-sandbox.ts";
 import { encodeFrame, FRAME } from "./frames.ts";
 import { buildHostImage, type HostImage } from "./host-image.ts";
-import { namespaceSandbox } from "./namespace-sandbox.ts";
 import { probeNamespaces } from "./probe.ts";
 import { startCommand } from "./run-command.ts";
 import { sweepLeftovers } from "./sweep.ts";
@@ -114,7 +114,9 @@ export function namespaceProvider(options: NamespaceProviderOptions): SandboxPro
       void sandbox.gone.then(() => live.delete(id));
       return sandbox.sandbox;
     },
-    list: async () => [...live.values()].map((sandbox) => sandbox.info),
+    list: async (labels = {}) =>
+      [...live.values()].map((sandbox) => sandbox.info).filter((info) => carries(info.labels, labels)),
+    destroy: (id) => destroyOne(live.get(id)),
     sweep: () => sweepLeftovers(runtime, runParent()),
     close: async () => {
       isClosed = true;
@@ -124,6 +126,15 @@ export function namespaceProvider(options: NamespaceProviderOptions): SandboxPro
       await running?.zygote.close();
     },
   };
+}
+
+async function destroyOne(sandbox: Sandbox | undefined): Promise<"destroyed" | "absent"> {
+  await sandbox?.destroy();
+  return sandbox === undefined ? "absent" : "destroyed";
+}
+
+function carries(labels: Readonly<Record<string, string>>, wanted: Readonly<Record<string, string>>): boolean {
+  return Object.entries(wanted).every(([name, value]) => labels[name] === value);
 }
 
 const TRIAL: SandboxRequest = {
@@ -199,7 +210,9 @@ async function createSandbox(
   } finally {
     signal.removeEventListener("abort", abort);
   }
-  return { sandbox: namespaceSandbox(info, context, request.lifetimeMs), gone: client.gone };
+  const { lifetimeMs, idleMs } = request;
+  const sandbox = agentSandbox({ info, context, lifetimeMs, ...(idleMs === undefined ? {} : { idleMs }) });
+  return { sandbox, gone: client.gone };
 }
 
 function refuseCancelled(signal: AbortSignal): void {
@@ -296,5 +309,7 @@ function capabilitiesOf(
     oomEvidence: memory === "none" ? "none" : "per-sandbox",
     killTree,
     snapshot: "none",
+    forksMax: 0,
+    unsupported: {},
   };
 }

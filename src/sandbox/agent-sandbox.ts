@@ -1,0 +1,148 @@
+/**
+ * One live sandbox seen from this process: the Sandbox contract over an agent connection, whatever made the machine.
+ * Each method is its owner's function, admitted by the sandbox's life. `context.client` is read at each call, because a
+ * renewal puts a fresh machine behind the same handle.
+ */
+import { Failure } from "../core/errors.ts";
+import type { NetworkPolicy, ResetReport, Sandbox, SandboxInfo, Snapshot, SnapshotOptions } from "../core/sandbox.ts";
+import { decodeStats } from "./agent-stats.ts";
+import { FRAME } from "./frames.ts";
+import { type CommandContext, startCommand } from "./run-command.ts";
+import { sandboxFiles } from "./sandbox-files.ts";
+import { type SandboxLife, sandboxLife } from "./sandbox-life.ts";
+import { keptShell } from "./sandbox-shell.ts";
+
+/** What gives a handle other machines: sealed layers, forks, and a fresh machine in the old one's place. */
+export interface Renewal {
+  /** After it `context.client` may be another one. */
+  snapshot(options: SnapshotOptions): Promise<Snapshot>;
+  /** After it `context.client` may be another one. */
+  fork(count: number, options: SnapshotOptions): Promise<readonly Sandbox[]>;
+  /** After it `context.client` is another one. Throws `not_found` for a snapshot it does not know. */
+  reset(snapshotId: string | undefined): Promise<ResetReport>;
+  /** The sandbox is gone: frees what its snapshots hold. Called once. */
+  end(): void;
+}
+
+/** What narrows, and widens again, the network of a live sandbox within what was requested. */
+export interface NetworkControl {
+  /** Throws `request_invalid` for a policy wider than the request. */
+  set(policy: NetworkPolicy): Promise<void>;
+}
+
+export interface AgentSandboxOptions {
+  readonly info: SandboxInfo;
+  /** Of a renewable sandbox `client` and `kill` are those of the machine that serves now. */
+  readonly context: CommandContext;
+  readonly lifetimeMs: number;
+  /** Ends the sandbox when no call was open or made for this long; absent: never before its lifetime. */
+  readonly idleMs?: number;
+  /** Without it `snapshot`, `fork` and `reset` throw `unsupported`. */
+  readonly renewal?: Renewal;
+  /** Without it `setNetwork` throws `unsupported` unless the mode stays. */
+  readonly networkControl?: NetworkControl;
+}
+
+export function agentSandbox(options: AgentSandboxOptions): Sandbox {
+  const { info, context, renewal } = options;
+  const life = sandboxLife({ ...options, onGone: () => renewal?.end() });
+  return {
+    id: info.id,
+    info,
+    ...commandMethods(life, context),
+    ...fileMethods(life, options),
+    ...renewalMethods(life, options),
+    setNetwork: (policy) => setNetwork(life, options, policy),
+    stats: async () => {
+      life.refuseEnded();
+      return decodeStats(await life.track(() => context.client.ask(FRAME.stats)));
+    },
+    freeze: async () => {
+      life.refuseEnded();
+      life.setFrozen(true);
+      await life.track(() => context.client.ask(FRAME.freeze));
+    },
+    destroy: () => life.end("was destroyed"),
+  };
+}
+
+function notOffered(what: string, info: SandboxInfo): Failure {
+  return new Failure("unsupported", `The ${info.provider} provider does not offer ${what}.`);
+}
+
+type CommandMethods = Pick<Sandbox, "exec" | "start" | "shell" | "attach" | "processes">;
+
+function commandMethods(life: SandboxLife, context: CommandContext): CommandMethods {
+  return {
+    exec: async (command, options) => {
+      life.refuseFrozen();
+      return life.track(() => startCommand(context, command, options).result);
+    },
+    start: async (command, options) => {
+      life.refuseFrozen();
+      const process = startCommand(context, command, options);
+      void life.track(() => process.result).catch(() => undefined);
+      return process;
+    },
+    shell: async (options) => {
+      life.refuseFrozen();
+      const shell = keptShell(context, options);
+      return {
+        run: async (command, runOptions) => {
+          life.refuseFrozen();
+          return life.track(() => shell.run(command, runOptions));
+        },
+        close: () => shell.close(),
+      };
+    },
+    attach: async () => {
+      life.refuseFrozen();
+      throw new Failure("unsupported", "Attaching to an earlier command is not offered.");
+    },
+    processes: async () => {
+      life.refuseEnded();
+      throw new Failure("unsupported", "The list of processes is not offered.");
+    },
+  };
+}
+
+type FileMethods = Pick<Sandbox, "files" | "diff" | "exportLayer">;
+
+function fileMethods(life: SandboxLife, { context, info }: AgentSandboxOptions): FileMethods {
+  return {
+    files: life.trackAll(sandboxFiles(context), life.refuseEnded),
+    diff: async () => {
+      life.refuseEnded();
+      throw notOffered("diff", info);
+    },
+    exportLayer: () => {
+      life.refuseEnded();
+      throw notOffered("exportLayer", info);
+    },
+  };
+}
+
+type RenewalMethods = Pick<Sandbox, "snapshot" | "fork" | "reset">;
+
+function renewalMethods(life: SandboxLife, { renewal, info }: AgentSandboxOptions): RenewalMethods {
+  const renewed = async <T>(what: string, work: (renewal: Renewal) => Promise<T>): Promise<T> => {
+    if (renewal === undefined) throw notOffered(what, info);
+    return life.renew(() => work(renewal));
+  };
+  return {
+    snapshot: (options = {}) => renewed("snapshot", (by) => by.snapshot(options)),
+    fork: (count, options = {}) => renewed("fork", (by) => by.fork(count, options)),
+    reset: async (snapshotId) => {
+      const report = await renewed("reset", (by) => by.reset(snapshotId));
+      life.setFrozen(false);
+      return report;
+    },
+  };
+}
+
+async function setNetwork(life: SandboxLife, options: AgentSandboxOptions, policy: NetworkPolicy): Promise<void> {
+  const { info, networkControl } = options;
+  life.refuseEnded();
+  if (networkControl !== undefined) await life.track(() => networkControl.set(policy));
+  else if (policy.mode !== info.network) throw notOffered(`a change from network mode "${info.network}"`, info);
+}

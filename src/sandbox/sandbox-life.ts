@@ -1,0 +1,106 @@
+/**
+ * The life of one sandbox as its handle sees it: running, being renewed, frozen, ended. It ends the sandbox at its
+ * lifetime, when idle too long or on demand, and says why to every later call.
+ */
+import { Failure } from "../core/errors.ts";
+import type { SandboxInfo } from "../core/sandbox.ts";
+import { type IdleWatch, idleWatch } from "./idle-watch.ts";
+import type { CommandContext } from "./run-command.ts";
+
+/** Longer timers would fire at once; 24 days is long enough for any sandbox. */
+const TIMER_MS_MAX = 2_147_483_647;
+
+export interface SandboxLifeOptions {
+  readonly info: SandboxInfo;
+  /** `client` is read anew each time: a renewal puts a fresh machine behind the same handle. */
+  readonly context: CommandContext;
+  readonly lifetimeMs: number;
+  readonly idleMs?: number;
+  /** Called once, when nothing of the sandbox is left. */
+  readonly onGone: () => void;
+}
+
+export interface SandboxLife {
+  readonly track: IdleWatch["track"];
+  readonly trackAll: IdleWatch["trackAll"];
+  /** Throws the failure that says why no call can be made. */
+  refuseEnded(): void;
+  /** Also throws `sandbox_busy` when the sandbox is frozen. */
+  refuseFrozen(): void;
+  setFrozen(isFrozen: boolean): void;
+  /** Runs `work`, after which `context.client` may be another one; calls made meanwhile throw `sandbox_busy`. */
+  renew<T>(work: () => Promise<T>): Promise<T>;
+  /** Resolves when nothing of the sandbox is left. `why` completes "Sandbox ID …". Idempotent. */
+  end(why: string): Promise<void>;
+}
+
+export function sandboxLife(options: SandboxLifeOptions): SandboxLife {
+  const { info, context } = options;
+  const { runtime } = context;
+  let isFrozen = false;
+  let renewing: Promise<unknown> | null = null;
+  let ended: Failure | null = null;
+
+  let isGone = false;
+  const tellGone = (): void => {
+    if (isGone) return;
+    isGone = true;
+    cancelLifetime();
+    idle.stop();
+    options.onGone();
+  };
+  const end = async (why: string): Promise<void> => {
+    ended ??= new Failure("sandbox_destroyed", `Sandbox ${info.id} ${why}.`);
+    /* A renewal under way may bring one more machine; it goes the same way. */
+    for (let client = null; client !== context.client; await renewing?.catch(() => undefined)) {
+      client = context.client;
+      client.markDestroyed(ended);
+      context.kill();
+      await client.gone;
+    }
+    tellGone();
+  };
+  const { lifetimeMs, idleMs } = options;
+  const lifetimeOver = `was destroyed: its lifetime of ${lifetimeMs} ms had passed`;
+  const cancelLifetime = runtime.timer(Math.min(lifetimeMs, TIMER_MS_MAX), () => void end(lifetimeOver));
+  const idleTooLong = `was destroyed: no call was open or made for ${idleMs} ms`;
+  const idle = idleWatch(runtime, idleMs, () => void end(idleTooLong));
+  const watch = (): void => {
+    const { client } = context;
+    void client.gone.then(() => {
+      if (renewing === null && client === context.client) tellGone();
+    });
+  };
+  watch();
+
+  const refuseEnded = (): void => {
+    if (ended !== null) throw ended;
+    if (renewing !== null)
+      throw new Failure("sandbox_busy", `Sandbox ${info.id} is being renewed (snapshot, fork or reset).`);
+    if (context.client.failure !== null) throw context.client.failure;
+  };
+  return {
+    track: idle.track,
+    trackAll: idle.trackAll,
+    refuseEnded,
+    refuseFrozen: () => {
+      refuseEnded();
+      if (isFrozen) throw new Failure("sandbox_busy", `Sandbox ${info.id} is frozen; only its files can be read.`);
+    },
+    setFrozen: (value) => {
+      isFrozen = value;
+    },
+    renew: async (work) => {
+      refuseEnded();
+      const running = idle.track(work);
+      renewing = running;
+      try {
+        return await running;
+      } finally {
+        renewing = null;
+        watch();
+      }
+    },
+    end,
+  };
+}
