@@ -73,14 +73,7 @@ __attribute__((noreturn)) static void child(const struct box_request *request, i
     _exit(1);
   }
   prctl(PR_SET_NAME, "sandlot-agent");
-  agent_main(channel, &groups, request);
-}
-
-static bool write_map(pid_t pid, const char *name) {
-  char path[64], text[64];
-  snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
-  snprintf(text, sizeof text, "0 %d %d", SUB_UID, SUB_UID_COUNT);
-  return write_text(AT_FDCWD, path, text);
+  agent_main(channel, channel, &groups, request);
 }
 
 /* The sandbox's PID 1, or -1 with `step` naming what failed. */
@@ -106,7 +99,7 @@ pid_t box_clone(const struct box_request *request, int channel, const char **ste
     close(go[0]);
     if (pid > 0) {
       *step = "write the id maps";
-      bool ok = write_map(pid, "uid_map") && write_map(pid, "gid_map") && write(go[1], "g", 1) == 1;
+      bool ok = maps_write(pid) && write(go[1], "g", 1) == 1;
       if (!ok) {
         int error = errno;
         kill(pid, SIGKILL);

@@ -72,15 +72,20 @@ void staging_prepare(const char *image, const char *run_folder);
 struct box;
 pid_t box_clone(const struct box_request *request, int channel, const char **step);
 
-/* rootfs.c, confine.c: the agent's own preparation; each returns NULL or the name of the step that failed */
+/* maps.c */
+bool maps_write(pid_t pid); /* false with errno */
+
+/* rootfs.c, views.c, confine.c: the agent's own preparation; each returns NULL or the name of the step that failed */
+#define BOX_ROOT "/box/root" /* of the sandbox, before it is pivoted to */
 const char *rootfs_enter(const struct box_request *request);
+const char *views_mount(const struct box_request *request);
 const char *confine_early(void);
 const char *confine_late(void);
 const char *seccomp_install(void); /* for the agent and all that comes of it */
 bool seccomp_refuse_clone3(void);   /* in addition, for each command */
 
-/* agent.c: never returns */
-void agent_main(int channel, const struct box_groups *groups, const struct box_request *request) __attribute__((noreturn));
+/* agent.c: never returns. The channel is one socket given twice, or what is read and what is written apart. */
+void agent_main(int from, int to, const struct box_groups *groups, const struct box_request *request) __attribute__((noreturn));
 
 /* frame.c */
 void frame_header(uint8_t *to, uint32_t bytes, uint32_t channel, uint16_t type, uint16_t flags);

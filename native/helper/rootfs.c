@@ -1,6 +1,6 @@
 /*
  * The agent's file system: an overlay of the read-only image under a size-capped tmpfs, the host's system folders bound
- * read-only, a private /proc, a shared read-only /dev, and nothing else. The old root is detached, so no host path is
+ * read-only, the kernel's views (see views.c), and nothing else. The old root is detached, so no host path is
  * left to reach. The zygote's staging root (see staging.c) is "/" when this runs.
  */
 #define _GNU_SOURCE
@@ -13,20 +13,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ROOT "/box/root"
-
-/* Each could tell of, or reach, the host; missing ones are fine. */
-static const char *const MASKED[] = {"kcore", "keys", "key-users", "sysrq-trigger", "timer_list", "sched_debug", "kmsg"};
-static const char *const READ_ONLY[] = {"sys", "irq", "bus"};
-
 static const char *mount_storage(const struct box_request *request) {
   char options[128];
   snprintf(options, sizeof options, "mode=0755,size=%llu,nr_inodes=%llu", (unsigned long long)request->disk_bytes,
            (unsigned long long)request->files_max + 16);
   if (mount("tmpfs", "/box", "tmpfs", MS_NOSUID | MS_NODEV, options) != 0) return "mount the tmpfs of the sandbox";
-  if (mkdir("/box/upper", 0755) != 0 || mkdir("/box/work", 0755) != 0 || mkdir(ROOT, 0755) != 0)
+  if (mkdir("/box/upper", 0755) != 0 || mkdir("/box/work", 0755) != 0 || mkdir(BOX_ROOT, 0755) != 0)
     return "make the upper folders";
-  if (mount("overlay", ROOT, "overlay", MS_NOSUID | MS_NODEV,
+  if (mount("overlay", BOX_ROOT, "overlay", MS_NOSUID | MS_NODEV,
             "lowerdir=/lower,upperdir=/box/upper,workdir=/box/work,userxattr") != 0)
     return "mount the overlay";
   return NULL;
@@ -38,31 +32,9 @@ static const char *mount_system(void) {
     char from[64], to[64];
     struct stat info;
     snprintf(from, sizeof from, "/system/%s", folders[at]);
-    snprintf(to, sizeof to, ROOT "/%s", folders[at]);
+    snprintf(to, sizeof to, BOX_ROOT "/%s", folders[at]);
     if (lstat(from, &info) != 0) continue;
     if (mount(from, to, NULL, MS_BIND | MS_REC, NULL) != 0) return "bind the system folders";
-  }
-  return NULL;
-}
-
-static const char *mount_kernel_views(const struct box_request *request) {
-  char options[64], path[64];
-  if (mount("/dev", ROOT "/dev", NULL, MS_BIND, NULL) != 0) return "bind /dev";
-  snprintf(options, sizeof options, "mode=1777,size=%llu", (unsigned long long)request->shm_bytes);
-  if (mount("tmpfs", ROOT "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, options) != 0) return "mount /dev/shm";
-  const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
-  if (mount("proc", ROOT "/proc", "proc", flags, "hidepid=2") != 0) return "mount /proc";
-  for (size_t at = 0; at < sizeof READ_ONLY / sizeof *READ_ONLY; at++) {
-    snprintf(path, sizeof path, ROOT "/proc/%s", READ_ONLY[at]);
-    if (mount(path, path, NULL, MS_BIND, NULL) != 0) {
-      if (errno == ENOENT) continue;
-      return "bind /proc/sys";
-    }
-    if (mount(NULL, path, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY | flags, NULL) != 0) return "make /proc/sys read-only";
-  }
-  for (size_t at = 0; at < sizeof MASKED / sizeof *MASKED; at++) {
-    snprintf(path, sizeof path, ROOT "/proc/%s", MASKED[at]);
-    if (mount("/dev/null", path, NULL, MS_BIND, NULL) != 0 && errno != ENOENT) return "mask /proc files";
   }
   return NULL;
 }
@@ -70,9 +42,9 @@ static const char *mount_kernel_views(const struct box_request *request) {
 const char *rootfs_enter(const struct box_request *request) {
   const char *failed = mount_storage(request);
   if (failed == NULL) failed = mount_system();
-  if (failed == NULL) failed = mount_kernel_views(request);
+  if (failed == NULL) failed = views_mount(request);
   if (failed != NULL) return failed;
-  if (chdir(ROOT) != 0 || syscall(SYS_pivot_root, ".", ".") != 0) return "pivot into the root";
+  if (chdir(BOX_ROOT) != 0 || syscall(SYS_pivot_root, ".", ".") != 0) return "pivot into the root";
   if (umount2(".", MNT_DETACH) != 0 || chdir("/") != 0) return "detach the old root";
   return NULL;
 }
