@@ -22,7 +22,8 @@ struct job *jobs;
 struct box_groups groups;
 uint64_t processes_max;
 
-static int channel_fd, signal_fd, main_epoll, stream_epoll;
+static int channel_in, channel_out; /* one socket, or the two ends a container gives */
+static int signal_fd, main_epoll, stream_epoll;
 static uint8_t *out;
 static size_t out_length, out_room, out_start;
 static bool is_paused, wants_write, is_frozen;
@@ -66,7 +67,7 @@ void send_frame(uint32_t channel, uint16_t type, uint16_t flags, const void *pay
 
 static void flush(void) {
   while (out_length > 0) {
-    ssize_t sent = send(channel_fd, out + out_start, out_length, MSG_DONTWAIT | MSG_NOSIGNAL);
+    ssize_t sent = write(channel_out, out + out_start, out_length);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && errno != EAGAIN) _exit(0); /* the owner is gone */
     if (sent < 0) break;
@@ -83,7 +84,8 @@ static void flush(void) {
   }
   if (wants_write != (out_length > 0)) {
     wants_write = out_length > 0;
-    set_events(main_epoll, EPOLL_CTL_MOD, channel_fd, EPOLLIN | (wants_write ? EPOLLOUT : 0), &channel_fd);
+    uint32_t reads = channel_in == channel_out ? EPOLLIN : 0;
+    set_events(main_epoll, EPOLL_CTL_MOD, channel_out, reads | (wants_write ? EPOLLOUT : 0), &channel_out);
   }
   if (is_paused != (out_length > OUT_HIGH)) {
     is_paused = out_length > OUT_HIGH;
@@ -169,12 +171,13 @@ static void handle(uint32_t channel, uint16_t type, uint16_t flags, uint8_t *pay
     case FRAME_CANCEL: return job_cancel(channel);
     case FRAME_STATS: return send_stats(channel);
     case FRAME_FREEZE: return freeze(channel);
+    case FRAME_PING: return send_frame(channel, FRAME_REPLY, 0, NULL, 0);
     default: return; /* a newer owner's frame; it will miss the answer and say so */
   }
 }
 
 static void read_channel(void) {
-  ssize_t got = recv(channel_fd, in + in_length, sizeof in - in_length, MSG_DONTWAIT);
+  ssize_t got = read(channel_in, in + in_length, sizeof in - in_length);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) _exit(0); /* PID 1 ends, and with it the sandbox */
   in_length += (size_t)got;
@@ -201,10 +204,18 @@ static void read_streams(void) {
   for (int at = 0; at < count; at++) stream_ready(events[at].data.ptr);
 }
 
-void agent_main(int channel, const struct box_groups *given, const struct box_request *box) {
+static void watch_channel(void) {
+  fcntl(channel_in, F_SETFL, fcntl(channel_in, F_GETFL) | O_NONBLOCK);
+  fcntl(channel_out, F_SETFL, fcntl(channel_out, F_GETFL) | O_NONBLOCK);
+  if (channel_in != channel_out) set_events(main_epoll, EPOLL_CTL_ADD, channel_in, EPOLLIN, &channel_in);
+  set_events(main_epoll, EPOLL_CTL_ADD, channel_out, channel_in == channel_out ? EPOLLIN : 0, &channel_out);
+}
+
+void agent_main(int from, int to, const struct box_groups *given, const struct box_request *box) {
   processes_max = box->processes_max;
   groups = *given;
-  channel_fd = channel;
+  channel_in = from;
+  channel_out = to;
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGCHLD);
@@ -213,7 +224,7 @@ void agent_main(int channel, const struct box_groups *given, const struct box_re
   signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   main_epoll = epoll_create1(EPOLL_CLOEXEC);
   stream_epoll = epoll_create1(EPOLL_CLOEXEC);
-  set_events(main_epoll, EPOLL_CTL_ADD, channel_fd, EPOLLIN, &channel_fd);
+  watch_channel();
   set_events(main_epoll, EPOLL_CTL_ADD, signal_fd, EPOLLIN, &signal_fd);
   set_events(main_epoll, EPOLL_CTL_ADD, stream_epoll, EPOLLIN, &stream_epoll);
   send_frame(0, FRAME_READY, 0, NULL, 0);
@@ -224,14 +235,17 @@ void agent_main(int channel, const struct box_groups *given, const struct box_re
     struct epoll_event events[4];
     int count = epoll_wait(main_epoll, events, 4, wait_ms);
     for (int at = 0; at < count; at++) {
-      void *from = events[at].data.ptr;
-      if (from == &signal_fd) {
+      void *source = events[at].data.ptr;
+      bool from_out = source == &channel_out;
+      if (source == &signal_fd) {
         struct signalfd_siginfo info;
         while (read(signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {}
         reap();
-      } else if (from == &stream_epoll) {
+      } else if (source == &stream_epoll) {
         read_streams();
-      } else if (events[at].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
+      } else if (from_out && !(events[at].events & EPOLLIN)) {
+        if (events[at].events & (EPOLLHUP | EPOLLERR)) _exit(0); /* nobody reads the answers any more */
+      } else {
         read_channel();
       }
     }

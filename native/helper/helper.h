@@ -23,6 +23,9 @@ enum frame_type {
   FRAME_STATS = 6,
   FRAME_FREEZE = 7,
   FRAME_SHELL_RUN = 8,
+  FRAME_RESIZE = 9,         /* of a terminal: u32 columns, u32 rows */
+  FRAME_OUTPUT_CREDIT = 10, /* flags: the stream; u32 bytes the other side took */
+  FRAME_PING = 11,          /* answered by an empty reply */
   FRAME_READY = 33,
   FRAME_OUTPUT = 34,
   FRAME_EXIT = 35,

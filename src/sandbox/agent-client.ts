@@ -2,8 +2,9 @@
  * One connection to the agent of one sandbox: sends frames, hands each answer to the call it belongs to, and settles
  * every open call when the sandbox ends. The connection's end means that processes and groups of the sandbox are gone.
  */
-import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { Failure } from "../core/errors.ts";
+import type { Runtime } from "../core/runtime.ts";
 import { encodeFrame, encodeRequest, FRAME, type Frame, frameReader } from "./frames.ts";
 
 /** One open call: gets the frames of its channel until it closes, or the failure that ended the sandbox. */
@@ -12,6 +13,22 @@ export interface Call {
   onEnd(failure: Failure): void;
 }
 
+export interface AgentClientOptions {
+  /** With it a silent agent is pinged while a call is open, and lost when it stays silent. */
+  readonly runtime?: Runtime;
+  /** Called when the agent was lost by its silence; ends what is left of the sandbox. */
+  readonly kill?: () => void;
+  /** Gets frames on channels the agent opened: numbers from 0x80000000, the network relay's. */
+  readonly onRelayFrame?: (frame: Frame) => void;
+}
+
+const RELAY_CHANNEL_MIN = 0x8000_0000;
+/** Silence of an agent with open calls until it is pinged, and again for each answer that it may miss. */
+const SILENCE_MS = 5_000;
+const MISSES_MAX = 2;
+const PING_CHANNEL = 0;
+const NOTHING = new Uint8Array();
+
 /** Ends a pid namespace from inside (reboot(2)): the kernel gives its PID 1 one of these. */
 const SIGNALS_FROM_INSIDE: readonly number[] = [1, 2];
 
@@ -19,18 +36,27 @@ export class AgentClient {
   readonly id: string;
   /** Resolves when nothing of the sandbox is left. */
   readonly gone: Promise<void>;
-  readonly #socket: Socket;
+  readonly #socket: Duplex;
+  readonly #options: AgentClientOptions;
   readonly #calls = new Map<number, Call>();
   #nextChannel = 1;
   #failure: Failure | null = null;
   #isDestroyed = false;
   #error: Failure | null = null;
+  /** Since the last look: something came. Nothing is expected before the first frame, as a creation may take long. */
+  #isHeard = false;
+  #isReady = false;
+  #misses = 0;
+  #cancelLook: (() => void) | null = null;
 
-  constructor(id: string, socket: Socket) {
+  /** `socket` is the connection itself, or both pipes of an agent that runs elsewhere as one stream. */
+  constructor(id: string, socket: Duplex, options: AgentClientOptions = {}) {
     this.id = id;
     this.#socket = socket;
+    this.#options = options;
     const read = frameReader((frame) => this.#receive(frame));
     socket.on("data", (chunk: Buffer) => {
+      this.#isHeard = true;
       try {
         read(chunk);
       } catch (cause) {
@@ -66,6 +92,7 @@ export class AgentClient {
     const channel = this.#nextChannel;
     this.#nextChannel += 1;
     this.#calls.set(channel, call);
+    if (this.#cancelLook === null) this.#lookLater();
     return channel;
   }
 
@@ -101,13 +128,44 @@ export class AgentClient {
     });
   }
 
+  /** Resolves when the agent answers. Throws the failure that ended the sandbox. */
+  async ping(): Promise<void> {
+    await this.ask(FRAME.ping);
+  }
+
+  /** One timer per client, and only while calls are open: an agent that answers nothing is lost. */
+  #lookLater(): void {
+    const { runtime } = this.#options;
+    if (runtime !== undefined) this.#cancelLook = runtime.timer(SILENCE_MS, () => this.#look());
+  }
+
+  #look(): void {
+    this.#cancelLook = null;
+    if (this.#failure !== null || this.#calls.size === 0) return;
+    const isSilent = this.#isReady && !this.#isHeard;
+    this.#isHeard = false;
+    this.#misses = isSilent ? this.#misses + 1 : 0;
+    if (this.#misses > MISSES_MAX) {
+      const seconds = ((MISSES_MAX + 1) * SILENCE_MS) / 1000;
+      this.#end(new Failure("sandbox_lost", `Sandbox ${this.id} was lost: its agent was silent for ${seconds} s.`));
+      this.#options.kill?.();
+      return;
+    }
+    /* Its answer is heard like any frame; no call waits for it. */
+    if (isSilent) this.send(PING_CHANNEL, FRAME.ping, 0, NOTHING);
+    this.#lookLater();
+  }
+
   #receive(frame: Frame): void {
+    this.#isReady = true;
     if (frame.type === FRAME.error) {
       const step = frame.payload.toString("utf8");
       this.#error = new Failure("sandbox_unavailable", `Sandbox ${this.id} could not be made: ${step}.`);
     } else if (frame.type === FRAME.gone) {
       this.#end(this.#whyGone(frame.payload.readInt32LE(0)));
       this.#socket.destroy();
+    } else if (frame.channel >= RELAY_CHANNEL_MIN) {
+      this.#options.onRelayFrame?.(frame);
     } else {
       this.#calls.get(frame.channel)?.onFrame(frame);
     }
@@ -124,6 +182,7 @@ export class AgentClient {
   #end(reason: Failure): void {
     if (this.#failure !== null) return;
     this.#failure = this.#isDestroyed ? reason : (this.#error ?? reason);
+    this.#cancelLook?.();
     const calls = [...this.#calls.values()];
     this.#calls.clear();
     for (const call of calls) call.onEnd(this.#failure);
