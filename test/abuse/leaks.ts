@@ -6,6 +6,7 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { expect } from "vitest";
 import { findLeftovers, ownerIn, ownerState } from "../../src/sandbox/leftovers.ts";
 import { runParent } from "../../src/sandbox/zygote.ts";
+import type { LeakCheck } from "../conformance/case.ts";
 
 /** Names of what was there before, each with its kind. */
 export type LeakBaseline = ReadonlySet<string>;
@@ -84,3 +85,12 @@ export async function expectNoLeaks(
 function leaked(baseline: LeakBaseline, keep: (item: string) => boolean): string[] {
   return [...present()].filter((item) => !baseline.has(item) && !keep(item));
 }
+
+/** The check between two cases of the namespace suite: the provider's helper, its group, folder and socket may stay. */
+export const namespaceLeakCheck: LeakCheck = async (provider) => {
+  const baseline = await leakBaseline();
+  return async () => {
+    expect(await provider.list(), "sandboxes left behind").toEqual([]);
+    await expectNoLeaks(baseline, (item) => /^(process \d+ sandlot-zygote|folder|group|socket)/.test(item));
+  };
+};

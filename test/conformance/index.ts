@@ -1,4 +1,5 @@
 /** The suites and fakes an outside adapter tests itself with: `sandlot/testing`. Each suite needs vitest. */
 export { fakeProvider, fakeSandboxPool } from "../../src/sandbox/fake-sandbox.ts";
-export { sandboxConformance } from "./sandbox.ts";
+export type { CaseContext, ConformanceCase, LeakCheck } from "./case.ts";
+export { type SandboxConformanceOptions, sandboxConformance } from "./sandbox.ts";
 export { storeConformance } from "./store.ts";

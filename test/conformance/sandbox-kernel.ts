@@ -1,7 +1,8 @@
 /** Cases 12, 46 to 56: the kernel's doors, the host's traces and the network, seen from inside. */
 import { hostname } from "node:os";
-import { expect, test } from "vitest";
-import { type Boxes, OPTIONS, output, text } from "./sandbox-parts.ts";
+import { expect } from "vitest";
+import type { ConformanceCase } from "./case.ts";
+import { OPTIONS, output, text } from "./sandbox-parts.ts";
 
 /** Calls each system call by number with harmless arguments and prints the ones the kernel did not refuse outright. */
 const CALLS = `
@@ -33,158 +34,142 @@ if platform.machine() == "x86_64":
     if not (result == -1 and ctypes.get_errno() == errno.ENOSYS): print("x32 getpid", result, ctypes.get_errno())
 `;
 
-const SOCKETS = `
-import socket
-for name, family, kind, protocol in [("packet", 17, 3, 768), ("vsock", 40, 1, 0), ("alg", 38, 5, 0), ("netfilter", 16, 3, 12), ("raw", 2, 3, 1)]:
-    try: socket.socket(family, kind, protocol); print(name, "opened")
-    except OSError: pass
-for address in ["127.0.0.1", "169.254.169.254", "10.0.0.1", "192.0.2.1"]:
-    s = socket.socket(); s.settimeout(5)
-    try: s.connect((address, 80)); print(address, "connected")
-    except TimeoutError: print(address, "hung")
-    except OSError: pass
-try: socket.getaddrinfo("example.com", 80); print("resolved")
-except OSError: pass
-import os
-print(sorted(os.listdir("/sys")), [line.split(":")[0].strip() for line in open("/proc/net/dev").readlines()[2:]])
-`;
-
-export function kernelConformance(boxes: Boxes): void {
-  for (const user of ["root", "agent"])
-    test(`48. namespaces, mounts, modules and their kin are refused to ${user}`, () =>
+export const KERNEL_CASES: readonly ConformanceCase[] = [
+  ...["root", "agent"].map(
+    (user, index): ConformanceCase => ({
+      number: 48,
+      part: "ab".charAt(index),
+      title: `namespaces, mounts, modules and their kin are refused to ${user}`,
+      run: (boxes) =>
+        boxes.with(async (sandbox) => {
+          expect(await output(sandbox, ["python3", "-c", CALLS], { user })).toBe("");
+        }),
+    }),
+  ),
+  {
+    number: 12,
+    title: "the agent can be neither seen, traced nor read",
+    run: (boxes) =>
       boxes.with(async (sandbox) => {
-        expect(await output(sandbox, ["python3", "-c", CALLS], { user })).toBe("");
-      }));
-
-  test("12. the agent can be neither seen, traced nor read", () =>
-    boxes.with(async (sandbox) => {
-      const script = [
-        "import ctypes, os",
-        "libc = ctypes.CDLL(None, use_errno=True)",
-        "print(libc.ptrace(16, 1, 0, 0), os.path.exists('/proc/1/status'))",
-        "for name in ('environ', 'mem', 'maps', 'root', 'cwd', 'fd'):",
-        "  try:",
-        "    p = f'/proc/1/{name}'",
-        "    os.listdir(p) if name in ('root', 'cwd', 'fd') else open(p, 'rb').read(1)",
-        "    print(name, 'readable')",
-        "  except OSError: pass",
-      ].join("\n");
-      for (const user of ["root", "agent"])
-        expect(await output(sandbox, ["python3", "-c", script], { user })).toBe("-1 False\n");
-    }));
-
-  test("46. system folders and kernel settings cannot be written, nor mounted writable", () =>
-    boxes.with(async (sandbox) => {
-      const targets = [
-        "/usr/x",
-        "/usr/bin/x",
-        "/proc/sys/kernel/hostname",
-        "/proc/sys/kernel/core_pattern",
-        "/dev/x",
-        "/proc/sysrq-trigger",
-      ];
-      for (const target of targets) {
-        const result = await sandbox.exec(`echo x > ${target}`, OPTIONS);
-        expect([target, result.exitCode === 0]).toEqual([target, false]);
-      }
-      expect((await sandbox.exec("mount -o remount,rw /usr", OPTIONS)).exitCode).not.toBe(0);
-    }));
-
-  test("47. a setuid program gives nobody more than they have", () =>
-    boxes.with(async (sandbox) => {
-      await output(sandbox, "cp /usr/bin/id /tmp/id; chmod 4755 /tmp/id");
-      expect(await output(sandbox, "/tmp/id -u", { user: "agent" })).toBe("1000\n");
-      const status = await output(sandbox, "grep -E 'CapEff|CapPrm|CapAmb|NoNewPrivs' /proc/self/status", {
-        user: "agent",
-      });
-      expect(status).toMatch(/CapPrm:\s+0+\nCapEff:\s+0+\nCapAmb:\s+0+\nNoNewPrivs:\s+1/);
-    }));
-
-  test("root of the sandbox keeps only the eight capabilities", () =>
-    boxes.with(async (sandbox) => {
-      expect(await output(sandbox, "grep -E 'CapEff|CapBnd' /proc/self/status")).toMatch(
-        /CapEff:\s+0+4fb\nCapBnd:\s+0+4fb/,
-      );
-    }));
-
-  test("51. raw devices and kernel windows are absent or masked", () =>
-    boxes.with(async (sandbox) => {
-      const nodes = "mem kmem port kmsg kvm fuse loop-control sda vda net/tun mapper ptmx";
-      expect(await output(sandbox, `cd /dev; ls -d ${nodes} 2>/dev/null; true`)).toBe("");
-      expect(await output(sandbox, "cat /proc/kcore /proc/keys /proc/timer_list /proc/kmsg 2>/dev/null | wc -c")).toBe(
-        "0\n",
-      );
-      expect((await sandbox.exec("mknod /tmp/disk b 254 0 && head -c 1 /tmp/disk", OPTIONS)).exitCode).not.toBe(0);
-    }));
-
-  test("52. there is no control group to write to", () =>
-    boxes.with(async (sandbox) => {
-      expect(
-        await output(sandbox, "find / -xdev -name 'cgroup.procs' 2>/dev/null; grep cgroup /proc/mounts; true"),
-      ).toBe("");
-    }));
-
-  test("54. nothing of the host shows: environment, processes, name, files, paths", () =>
-    boxes.with(async (sandbox) => {
-      const names = (await output(sandbox, "env | cut -d= -f1 | sort")).trim().split("\n");
-      expect(names).toEqual(["HOME", "LANG", "PATH", "PWD", "TZ"]);
-      expect(await output(sandbox, "hostname")).toBe("sandbox\n");
-      expect(hostname()).not.toBe("sandbox");
-      expect(
-        await output(
-          sandbox,
-          "ls -A /root /home/agent /app /tests /solution /logs /opt /srv /mnt /run /tmp | grep -v ':$' | grep .; true",
-        ),
-      ).toBe("");
-      expect(await output(sandbox, "cat /proc/self/mountinfo")).not.toMatch(/\.cache|sandlot|\/home|\/tmp|\/run/);
-      expect(await output(sandbox, "cat /proc/self/cgroup")).not.toContain("sandlot");
-      expect((await output(sandbox, "ls /etc")).split("\n")).not.toContain("shadow");
-      expect((await output(sandbox, "ls -d /proc/[0-9]* | wc -l")).trim()).toMatch(/^[1-4]$/);
-    }));
-
-  test("55. without a network nothing is reachable, and it fails at once", () =>
-    boxes.with(async (sandbox) => {
-      expect(await output(sandbox, ["python3", "-c", SOCKETS])).toBe("[] ['lo']\n");
-    }));
-
-  test("56. two sandboxes use one port, and neither sees the other", () =>
-    boxes.with((one) =>
-      boxes.with(async (two) => {
-        const serve = ["import socket, os, time", "s = socket.socket(); s.bind(('127.0.0.1', 8080)); s.listen()"].join(
-          "\n",
-        );
-        for (const sandbox of [one, two])
-          await output(sandbox, ["python3", "-c", `${serve}\nif os.fork() == 0: time.sleep(987)`]);
-        const probe = "import socket; print(socket.socket().connect_ex(('127.0.0.1', 8080)))";
-        expect(await output(one, ["python3", "-c", probe])).toBe("0\n");
-        await one.exec("kill -9 -1", OPTIONS);
-        expect(await output(one, ["python3", "-c", probe])).not.toBe("0\n");
-        expect(await output(two, ["python3", "-c", probe])).toBe("0\n");
+        const script = [
+          "import ctypes, os",
+          "libc = ctypes.CDLL(None, use_errno=True)",
+          "print(libc.ptrace(16, 1, 0, 0), os.path.exists('/proc/1/status'))",
+          "for name in ('environ', 'mem', 'maps', 'root', 'cwd', 'fd'):",
+          "  try:",
+          "    p = f'/proc/1/{name}'",
+          "    os.listdir(p) if name in ('root', 'cwd', 'fd') else open(p, 'rb').read(1)",
+          "    print(name, 'readable')",
+          "  except OSError: pass",
+        ].join("\n");
+        for (const user of ["root", "agent"])
+          expect(await output(sandbox, ["python3", "-c", script], { user })).toBe("-1 False\n");
       }),
-    ));
-
-  test("58. nothing of one sandbox is ever seen in the next", async () => {
-    await boxes.with((sandbox) =>
-      output(sandbox, "for d in /tmp /dev/shm /root /etc /app /var/tmp; do echo secret > $d/left-over; done"),
-    );
-    await boxes.with(async (sandbox) => {
-      expect(await output(sandbox, "find / -xdev -name left-over; ls /dev/shm")).toBe("");
-      expect(await output(sandbox, "ipcs -a 2>/dev/null | grep -c 0x; true")).toBe("0\n");
-    });
-  });
-
-  test("a command runs as the user it names, and the image knows four", () =>
-    boxes.with(async (sandbox) => {
-      for (const [user, shown] of [
-        ["root", "0 root /root"],
-        ["agent", "1000 agent /home/agent"],
-        ["verifier", "1001 verifier /home/verifier"],
-        ["subject", "1002 subject /home/subject"],
-      ] as const)
-        expect(await output(sandbox, "echo $(id -u) $(id -un) $HOME", { user })).toBe(`${shown}\n`);
-      expect(text((await sandbox.exec("id -u", { ...OPTIONS, user: "4321" })).stdout)).toBe("4321\n");
-      await expect(sandbox.exec("true", { ...OPTIONS, user: "nobody-known" })).rejects.toMatchObject({
-        code: "request_invalid",
-      });
-    }));
-}
+  },
+  {
+    number: 46,
+    title: "system folders and kernel settings cannot be written, nor mounted writable",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        const targets = [
+          "/usr/x",
+          "/usr/bin/x",
+          "/proc/sys/kernel/hostname",
+          "/proc/sys/kernel/core_pattern",
+          "/dev/x",
+          "/proc/sysrq-trigger",
+        ];
+        for (const target of targets) {
+          const result = await sandbox.exec(`echo x > ${target}`, OPTIONS);
+          expect([target, result.exitCode === 0]).toEqual([target, false]);
+        }
+        expect((await sandbox.exec("mount -o remount,rw /usr", OPTIONS)).exitCode).not.toBe(0);
+      }),
+  },
+  {
+    number: 47,
+    title: "a setuid program gives nobody more than they have",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        await output(sandbox, "cp /usr/bin/id /tmp/id; chmod 4755 /tmp/id");
+        expect(await output(sandbox, "/tmp/id -u", { user: "agent" })).toBe("1000\n");
+        const status = await output(sandbox, "grep -E 'CapEff|CapPrm|CapAmb|NoNewPrivs' /proc/self/status", {
+          user: "agent",
+        });
+        expect(status).toMatch(/CapPrm:\s+0+\nCapEff:\s+0+\nCapAmb:\s+0+\nNoNewPrivs:\s+1/);
+      }),
+  },
+  {
+    number: 48,
+    part: "c",
+    title: "root of the sandbox keeps only the eight capabilities",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        expect(await output(sandbox, "grep -E 'CapEff|CapBnd' /proc/self/status")).toMatch(
+          /CapEff:\s+0+4fb\nCapBnd:\s+0+4fb/,
+        );
+      }),
+  },
+  {
+    number: 51,
+    title: "raw devices and kernel windows are absent or masked",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        const nodes = "mem kmem port kmsg kvm fuse loop-control sda vda net/tun mapper ptmx";
+        expect(await output(sandbox, `cd /dev; ls -d ${nodes} 2>/dev/null; true`)).toBe("");
+        expect(
+          await output(sandbox, "cat /proc/kcore /proc/keys /proc/timer_list /proc/kmsg 2>/dev/null | wc -c"),
+        ).toBe("0\n");
+        expect((await sandbox.exec("mknod /tmp/disk b 254 0 && head -c 1 /tmp/disk", OPTIONS)).exitCode).not.toBe(0);
+      }),
+  },
+  {
+    number: 52,
+    title: "there is no control group to write to",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        expect(
+          await output(sandbox, "find / -xdev -name 'cgroup.procs' 2>/dev/null; grep cgroup /proc/mounts; true"),
+        ).toBe("");
+      }),
+  },
+  {
+    number: 54,
+    title: "nothing of the host shows: environment, processes, name, files, paths",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        const names = (await output(sandbox, "env | cut -d= -f1 | sort")).trim().split("\n");
+        expect(names).toEqual(["HOME", "LANG", "PATH", "PWD", "TZ"]);
+        expect(await output(sandbox, "hostname")).toBe("sandbox\n");
+        expect(hostname()).not.toBe("sandbox");
+        expect(
+          await output(
+            sandbox,
+            "ls -A /root /home/agent /app /tests /solution /logs /opt /srv /mnt /run /tmp | grep -v ':$' | grep .; true",
+          ),
+        ).toBe("");
+        expect(await output(sandbox, "cat /proc/self/mountinfo")).not.toMatch(/\.cache|sandlot|\/home|\/tmp|\/run/);
+        expect(await output(sandbox, "cat /proc/self/cgroup")).not.toContain("sandlot");
+        expect((await output(sandbox, "ls /etc")).split("\n")).not.toContain("shadow");
+        expect((await output(sandbox, "ls -d /proc/[0-9]* | wc -l")).trim()).toMatch(/^[1-4]$/);
+      }),
+  },
+  {
+    number: 74,
+    title: "a command runs as the user it names, and the image knows four",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        for (const [user, shown] of [
+          ["root", "0 root /root"],
+          ["agent", "1000 agent /home/agent"],
+          ["verifier", "1001 verifier /home/verifier"],
+          ["subject", "1002 subject /home/subject"],
+        ] as const)
+          expect(await output(sandbox, "echo $(id -u) $(id -un) $HOME", { user })).toBe(`${shown}\n`);
+        expect(text((await sandbox.exec("id -u", { ...OPTIONS, user: "4321" })).stdout)).toBe("4321\n");
+        await expect(sandbox.exec("true", { ...OPTIONS, user: "nobody-known" })).rejects.toMatchObject({
+          code: "request_invalid",
+        });
+      }),
+  },
+];

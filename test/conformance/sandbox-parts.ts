@@ -1,9 +1,6 @@
-/** What the sandbox cases share: one provider, a fresh sandbox per case, short names for the usual request and options. */
-import { afterAll, beforeAll } from "vitest";
+/** What the sandbox cases share: the usual request and options, and short names for what most of them do. */
 import type { ExecOptions, ExecResult } from "../../src/core/exec.ts";
-import type { Sandbox, SandboxProvider, SandboxRequest } from "../../src/core/sandbox.ts";
-
-export type CreateProvider = () => SandboxProvider | Promise<SandboxProvider>;
+import type { Sandbox, SandboxRequest } from "../../src/core/sandbox.ts";
 
 export const MIB = 1 << 20;
 
@@ -29,42 +26,6 @@ export const REQUEST: SandboxRequest = {
 };
 
 export const OPTIONS: ExecOptions = { timeoutMs: 20_000, outputBytesMax: MIB };
-
-export interface Boxes {
-  provider(): SandboxProvider;
-  create(request?: Partial<SandboxRequest>): Promise<Sandbox>;
-  /** Runs `use` with a fresh sandbox and destroys it. */
-  with<T>(use: (sandbox: Sandbox) => Promise<T>, request?: Partial<SandboxRequest>): Promise<T>;
-}
-
-/** Opens one provider for the suite that calls it, and closes it after. */
-export function boxes(createProvider: CreateProvider): Boxes {
-  let provider: SandboxProvider | null = null;
-  const open = (): SandboxProvider => {
-    if (provider === null) throw new Error("The provider is open only while the suite runs.");
-    return provider;
-  };
-  const create = (request: Partial<SandboxRequest> = {}): Promise<Sandbox> =>
-    open().create({ ...REQUEST, ...request }, new AbortController().signal);
-  beforeAll(async () => {
-    provider = await createProvider();
-  });
-  afterAll(async () => {
-    await provider?.close();
-  });
-  return {
-    provider: open,
-    create,
-    with: async (use, request) => {
-      const sandbox = await create(request);
-      try {
-        return await use(sandbox);
-      } finally {
-        await sandbox.destroy();
-      }
-    },
-  };
-}
 
 export function text(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("utf8");

@@ -1,204 +1,257 @@
 /** Cases 1 to 18, 61 and 62: processes, time, and the end of a sandbox. */
-import { expect, test } from "vitest";
-import { type Boxes, OPTIONS, output, processLines, REQUEST, text } from "./sandbox-parts.ts";
+import { expect } from "vitest";
+import type { ConformanceCase } from "./case.ts";
+import { OPTIONS, output, processLines, REQUEST, text } from "./sandbox-parts.ts";
 
-export function processConformance(boxes: Boxes): void {
-  test("1. a command past its time limit is ended and leaves no process", () =>
-    boxes.with(async (sandbox) => {
-      const result = await sandbox.exec("sleep 987 & echo begun; sleep 987", { ...OPTIONS, timeoutMs: 200 });
-      expect(result).toMatchObject({ verdict: "timed_out", timedOut: true, exitCode: null, signal: null });
-      expect(text(result.stdout)).toBe("begun\n");
-      expect(await processLines(sandbox)).toEqual([]);
-    }));
-
-  test("1b. a command that is silent for too long is ended with its output kept", () =>
-    boxes.with(async (sandbox) => {
-      const result = await sandbox.exec("echo one; sleep 987", { ...OPTIONS, idleOutputMs: 150 });
-      expect(result).toMatchObject({ verdict: "idle_timed_out", idleTimedOut: true, timedOut: false, exitCode: null });
-      expect(text(result.stdout)).toBe("one\n");
-    }));
-
-  test("2. a doubly forked grandchild in its own session is ended by the timeout too", () =>
-    boxes.with(async (sandbox) => {
-      const script = "setsid sh -c 'setsid sleep 987 >/dev/null 2>&1 & exit 0' & sleep 987";
-      const result = await sandbox.exec(script, { ...OPTIONS, timeoutMs: 300 });
-      expect(result.verdict).toBe("timed_out");
-      expect(await processLines(sandbox)).toEqual([]);
-    }));
-
-  test("3. a command that ignores TERM, HUP and INT is killed after the grace and counts as timed out", () =>
-    boxes.with(async (sandbox) => {
-      const script = "trap '' TERM HUP INT; while :; do sleep 0.05; done";
-      const result = await sandbox.exec(script, { ...OPTIONS, timeoutMs: 200, killGraceMs: 100 });
-      expect(result).toMatchObject({ verdict: "timed_out", signal: null, exitCode: null, oomKilled: false });
-      expect(await processLines(sandbox)).toEqual([]);
-    }));
-
-  test("3b. a command that heeds TERM may finish its work within the grace", () =>
-    boxes.with(async (sandbox) => {
-      const script = "trap 'echo saved; exit 0' TERM; echo ready; while :; do sleep 0.01; done";
-      const result = await sandbox.exec(script, { ...OPTIONS, timeoutMs: 300, killGraceMs: 5_000 });
-      expect(result.verdict).toBe("timed_out");
-      expect(text(result.stdout)).toBe("ready\nsaved\n");
-    }));
-
-  test("4. a child that keeps standard output open does not hold the command up, and lives on", () =>
-    boxes.with(async (sandbox) => {
-      const result = await sandbox.exec("sleep 987 & echo done", OPTIONS);
-      expect(result).toMatchObject({ verdict: "exited", exitCode: 0 });
-      expect(text(result.stdout)).toBe("done\n");
-      expect(await processLines(sandbox)).toEqual(["sleep 987"]);
-    }));
-
-  test("4b. a kept child that goes on writing is not ended by a broken pipe", () =>
-    boxes.with(async (sandbox) => {
-      await sandbox.exec("(sleep 0.1; echo late; echo alive > /tmp/mark) & echo done", OPTIONS);
-      expect(await output(sandbox, "until [ -s /tmp/mark ]; do sleep 0.02; done; cat /tmp/mark")).toBe("alive\n");
-    }));
-
-  test("4c. descendants are ended with the command when asked", () =>
-    boxes.with(async (sandbox) => {
-      const result = await sandbox.exec("setsid sleep 987 & echo done", { ...OPTIONS, descendants: "kill" });
-      expect(result).toMatchObject({ verdict: "exited", exitCode: 0 });
-      expect(await processLines(sandbox)).toEqual([]);
-    }));
-
-  test("6. a command that stops itself still meets its timeout", () =>
-    boxes.with(async (sandbox) => {
-      const result = await sandbox.exec("kill -STOP $$", { ...OPTIONS, timeoutMs: 200, killGraceMs: 50 });
-      expect(result.verdict).toBe("timed_out");
-    }));
-
-  test("9. thousands of short children leave no zombie", () =>
-    boxes.with(async (sandbox) => {
-      const script =
-        "i=0; while [ $i -lt 2000 ]; do (:) & i=$((i+1)); done; wait; for j in 1 2 3; do setsid true & done";
-      await sandbox.exec(script, OPTIONS);
-      /* One that ended this instant is not a zombie yet to worry about; one that stays would hang this command. */
-      await output(sandbox, "while grep -q '^State:.Z' /proc/[0-9]*/status 2>/dev/null; do sleep 0.05; done");
-    }));
-
-  test("11. killing everything and PID 1 from inside ends neither the agent nor the sandbox", () =>
-    boxes.with(async (sandbox) => {
-      await sandbox.exec("sleep 987 & sleep 987 & true", OPTIONS);
-      await sandbox.exec("kill -9 1; kill -TERM 1; kill -STOP 1; kill -9 -1", OPTIONS);
-      expect(await output(sandbox, "echo alive")).toBe("alive\n");
-    }));
-
-  test("13. a missing, a folder, a non-executable, a bad interpreter and a missing folder are told apart", () =>
-    boxes.with(async (sandbox) => {
-      const write = (path: string, content: string, mode: number) =>
-        sandbox.files.write({ path, bytes: Buffer.from(content), mode });
-      await write("/tmp/plain", "echo hi\n", 0o644);
-      await write("/tmp/bad", "#!/no/such/interpreter\n", 0o755);
-      const why = async (command: readonly string[], cwd = "/") => {
-        const result = await sandbox.exec(command, { ...OPTIONS, cwd });
-        expect(result).toMatchObject({ verdict: "start_failed", exitCode: null, signal: null });
-        return result.startError;
-      };
-      expect(await why(["no-such-program"])).toBe("not_found");
-      expect(await why(["/tmp/none"])).toBe("not_found");
-      expect(await why(["/tmp"])).toBe("is_directory");
-      expect(await why(["/tmp/plain"])).toBe("not_executable");
-      expect(await why(["/tmp/bad"])).toBe("bad_interpreter");
-      expect(await why(["true"], "/no/such/folder")).toBe("bad_cwd");
-    }));
-
-  test("14. many commands at once each get exactly their own output", () =>
-    boxes.with(
-      async (sandbox) => {
-        const numbers = Array.from({ length: 100 }, (_, index) => index);
-        const results = await Promise.all(numbers.map((index) => output(sandbox, `echo ${index}; echo ${index}`)));
-        expect(results).toEqual(numbers.map((index) => `${index}\n${index}\n`));
-      },
-      { limits: limits(400) },
-    ));
-
-  test("15. a cancelled command is killed and says so", () =>
-    boxes.with(async (sandbox) => {
+export const PROCESS_CASES: readonly ConformanceCase[] = [
+  {
+    number: 1,
+    title: "a command past its time limit is ended and leaves no process",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        const result = await sandbox.exec("sleep 987 & echo begun; sleep 987", { ...OPTIONS, timeoutMs: 200 });
+        expect(result).toMatchObject({ verdict: "timed_out", timedOut: true, exitCode: null, signal: null });
+        expect(text(result.stdout)).toBe("begun\n");
+        expect(await processLines(sandbox)).toEqual([]);
+      }),
+  },
+  {
+    number: 1,
+    part: "b",
+    title: "a command that is silent for too long is ended with its output kept",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        const result = await sandbox.exec("echo one; sleep 987", { ...OPTIONS, idleOutputMs: 150 });
+        expect(result).toMatchObject({
+          verdict: "idle_timed_out",
+          idleTimedOut: true,
+          timedOut: false,
+          exitCode: null,
+        });
+        expect(text(result.stdout)).toBe("one\n");
+      }),
+  },
+  {
+    number: 2,
+    title: "a doubly forked grandchild in its own session is ended by the timeout too",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        const script = "setsid sh -c 'setsid sleep 987 >/dev/null 2>&1 & exit 0' & sleep 987";
+        const result = await sandbox.exec(script, { ...OPTIONS, timeoutMs: 300 });
+        expect(result.verdict).toBe("timed_out");
+        expect(await processLines(sandbox)).toEqual([]);
+      }),
+  },
+  {
+    number: 3,
+    title: "a command that ignores TERM, HUP and INT is killed after the grace and counts as timed out",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        const script = "trap '' TERM HUP INT; while :; do sleep 0.05; done";
+        const result = await sandbox.exec(script, { ...OPTIONS, timeoutMs: 200, killGraceMs: 100 });
+        expect(result).toMatchObject({ verdict: "timed_out", signal: null, exitCode: null, oomKilled: false });
+        expect(await processLines(sandbox)).toEqual([]);
+      }),
+  },
+  {
+    number: 3,
+    part: "b",
+    title: "a command that heeds TERM may finish its work within the grace",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        const script = "trap 'echo saved; exit 0' TERM; echo ready; while :; do sleep 0.01; done";
+        const result = await sandbox.exec(script, { ...OPTIONS, timeoutMs: 300, killGraceMs: 5_000 });
+        expect(result.verdict).toBe("timed_out");
+        expect(text(result.stdout)).toBe("ready\nsaved\n");
+      }),
+  },
+  {
+    number: 4,
+    title: "a child that keeps standard output open does not hold the command up, and lives on",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        const result = await sandbox.exec("sleep 987 & echo done", OPTIONS);
+        expect(result).toMatchObject({ verdict: "exited", exitCode: 0 });
+        expect(text(result.stdout)).toBe("done\n");
+        expect(await processLines(sandbox)).toEqual(["sleep 987"]);
+      }),
+  },
+  {
+    number: 4,
+    part: "b",
+    title: "a kept child that goes on writing is not ended by a broken pipe",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        await sandbox.exec("(sleep 0.1; echo late; echo alive > /tmp/mark) & echo done", OPTIONS);
+        expect(await output(sandbox, "until [ -s /tmp/mark ]; do sleep 0.02; done; cat /tmp/mark")).toBe("alive\n");
+      }),
+  },
+  {
+    number: 4,
+    part: "c",
+    title: "descendants are ended with the command when asked",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        const result = await sandbox.exec("setsid sleep 987 & echo done", { ...OPTIONS, descendants: "kill" });
+        expect(result).toMatchObject({ verdict: "exited", exitCode: 0 });
+        expect(await processLines(sandbox)).toEqual([]);
+      }),
+  },
+  {
+    number: 6,
+    title: "a command that stops itself still meets its timeout",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        const result = await sandbox.exec("kill -STOP $$", { ...OPTIONS, timeoutMs: 200, killGraceMs: 50 });
+        expect(result.verdict).toBe("timed_out");
+      }),
+  },
+  {
+    number: 9,
+    title: "thousands of short children leave no zombie",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        const script =
+          "i=0; while [ $i -lt 2000 ]; do (:) & i=$((i+1)); done; wait; for j in 1 2 3; do setsid true & done";
+        await sandbox.exec(script, OPTIONS);
+        /* One that ended this instant is not a zombie yet to worry about; one that stays would hang this command. */
+        await output(sandbox, "while grep -q '^State:.Z' /proc/[0-9]*/status 2>/dev/null; do sleep 0.05; done");
+      }),
+  },
+  {
+    number: 11,
+    title: "killing everything and PID 1 from inside ends neither the agent nor the sandbox",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        await sandbox.exec("sleep 987 & sleep 987 & true", OPTIONS);
+        await sandbox.exec("kill -9 1; kill -TERM 1; kill -STOP 1; kill -9 -1", OPTIONS);
+        expect(await output(sandbox, "echo alive")).toBe("alive\n");
+      }),
+  },
+  {
+    number: 13,
+    title: "a missing, a folder, a non-executable, a bad interpreter and a missing folder are told apart",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        const write = (path: string, content: string, mode: number) =>
+          sandbox.files.write({ path, bytes: Buffer.from(content), mode });
+        await write("/tmp/plain", "echo hi\n", 0o644);
+        await write("/tmp/bad", "#!/no/such/interpreter\n", 0o755);
+        const why = async (command: readonly string[], cwd = "/") => {
+          const result = await sandbox.exec(command, { ...OPTIONS, cwd });
+          expect(result).toMatchObject({ verdict: "start_failed", exitCode: null, signal: null });
+          return result.startError;
+        };
+        expect(await why(["no-such-program"])).toBe("not_found");
+        expect(await why(["/tmp/none"])).toBe("not_found");
+        expect(await why(["/tmp"])).toBe("is_directory");
+        expect(await why(["/tmp/plain"])).toBe("not_executable");
+        expect(await why(["/tmp/bad"])).toBe("bad_interpreter");
+        expect(await why(["true"], "/no/such/folder")).toBe("bad_cwd");
+      }),
+  },
+  {
+    number: 14,
+    title: "many commands at once each get exactly their own output",
+    run: (boxes) =>
+      boxes.with(
+        async (sandbox) => {
+          const numbers = Array.from({ length: 100 }, (_, index) => index);
+          const results = await Promise.all(numbers.map((index) => output(sandbox, `echo ${index}; echo ${index}`)));
+          expect(results).toEqual(numbers.map((index) => `${index}\n${index}\n`));
+        },
+        { limits: limits(400) },
+      ),
+  },
+  {
+    number: 15,
+    title: "a cancelled command is killed and says so",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        const controller = new AbortController();
+        const options = { ...OPTIONS, signal: controller.signal, onOutput: () => controller.abort() };
+        const result = await sandbox.exec("echo begun; sleep 987", options);
+        expect(result).toMatchObject({ verdict: "cancelled", exitCode: null, signal: null });
+        expect(await processLines(sandbox)).toEqual([]);
+      }),
+  },
+  {
+    number: 15,
+    part: "b",
+    title: "a started command can be signalled while it runs",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        let begun = (): void => undefined;
+        const isBegun = new Promise<void>((resolve) => (begun = resolve));
+        const started = await sandbox.start("echo begun; exec sleep 987", { ...OPTIONS, onOutput: () => begun() });
+        await isBegun;
+        started.kill("SIGINT");
+        expect(await started.result).toMatchObject({ verdict: "signalled", signal: "SIGINT", exitCode: null });
+      }),
+  },
+  {
+    number: 17,
+    title: "a command that ends while it is being ended has exactly one verdict",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        const run = (ms: number) => sandbox.exec(`sleep ${ms / 1000}`, { ...OPTIONS, timeoutMs: 100 });
+        for (const result of await Promise.all([80, 90, 95, 100, 105, 110, 120].map(run))) {
+          expect(["exited", "timed_out"]).toContain(result.verdict);
+          expect(result.timedOut).toBe(result.verdict === "timed_out");
+          expect(result.exitCode).toBe(result.verdict === "exited" ? 0 : null);
+        }
+      }),
+  },
+  {
+    number: 21,
+    title: "a command that kills itself is signalled, and not out of memory",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        const result = await sandbox.exec("kill -9 $$", OPTIONS);
+        expect(result).toMatchObject({ verdict: "signalled", signal: "SIGKILL", exitCode: null, oomKilled: false });
+        expect(await sandbox.exec("exit 137", OPTIONS)).toMatchObject({
+          verdict: "exited",
+          exitCode: 137,
+          oomKilled: false,
+        });
+      }),
+  },
+  {
+    number: 72,
+    part: "b",
+    title: "a creation that is cancelled says so, before and while it is under way",
+    run: async (boxes) => {
+      const before = AbortSignal.abort();
+      await expect(boxes.provider().create(REQUEST, before)).rejects.toMatchObject({ code: "cancelled" });
       const controller = new AbortController();
-      const options = { ...OPTIONS, signal: controller.signal, onOutput: () => controller.abort() };
-      const result = await sandbox.exec("echo begun; sleep 987", options);
-      expect(result).toMatchObject({ verdict: "cancelled", exitCode: null, signal: null });
-      expect(await processLines(sandbox)).toEqual([]);
-    }));
-
-  test("15b. a started command can be signalled while it runs", () =>
-    boxes.with(async (sandbox) => {
-      let begun = (): void => undefined;
-      const isBegun = new Promise<void>((resolve) => (begun = resolve));
-      const started = await sandbox.start("echo begun; exec sleep 987", { ...OPTIONS, onOutput: () => begun() });
-      await isBegun;
-      started.kill("SIGINT");
-      expect(await started.result).toMatchObject({ verdict: "signalled", signal: "SIGINT", exitCode: null });
-    }));
-
-  test("17. a command that ends while it is being ended has exactly one verdict", () =>
-    boxes.with(async (sandbox) => {
-      const run = (ms: number) => sandbox.exec(`sleep ${ms / 1000}`, { ...OPTIONS, timeoutMs: 100 });
-      for (const result of await Promise.all([80, 90, 95, 100, 105, 110, 120].map(run))) {
-        expect(["exited", "timed_out"]).toContain(result.verdict);
-        expect(result.timedOut).toBe(result.verdict === "timed_out");
-        expect(result.exitCode).toBe(result.verdict === "exited" ? 0 : null);
-      }
-    }));
-
-  test("21. a command that kills itself is signalled, and not out of memory", () =>
-    boxes.with(async (sandbox) => {
-      const result = await sandbox.exec("kill -9 $$", OPTIONS);
-      expect(result).toMatchObject({ verdict: "signalled", signal: "SIGKILL", exitCode: null, oomKilled: false });
-      expect(await sandbox.exec("exit 137", OPTIONS)).toMatchObject({
-        verdict: "exited",
-        exitCode: 137,
-        oomKilled: false,
-      });
-    }));
-
-  test("61. destroying a sandbox settles what runs in it", async () => {
-    const sandbox = await boxes.create();
-    const running = sandbox.exec("sleep 987", OPTIONS).catch((error: unknown) => error);
-    await sandbox.destroy();
-    expect(await running).toMatchObject({ code: "sandbox_destroyed" });
-  });
-
-  test("a creation that is cancelled says so, before and while it is under way", async () => {
-    const before = AbortSignal.abort();
-    await expect(boxes.provider().create(REQUEST, before)).rejects.toMatchObject({ code: "cancelled" });
-    const controller = new AbortController();
-    const creating = boxes.provider().create(REQUEST, controller.signal);
-    controller.abort();
-    await expect(creating).rejects.toMatchObject({ code: "cancelled" });
-    expect(await boxes.provider().list()).toEqual([]);
-  });
-
-  test("62. destroying twice is fine, and using a destroyed sandbox says so", async () => {
-    const sandbox = await boxes.create();
-    await Promise.all([sandbox.destroy(), sandbox.destroy()]);
-    await sandbox.destroy();
-    await expect(sandbox.exec("true", OPTIONS)).rejects.toMatchObject({ code: "sandbox_destroyed" });
-    await expect(sandbox.files.read("/etc/passwd", { bytesMax: 10 })).rejects.toMatchObject({
-      code: "sandbox_destroyed",
-    });
-  });
-
-  test("a frozen sandbox has no process left, refuses commands and gives out files", () =>
-    boxes.with(async (sandbox) => {
-      await output(sandbox, "echo kept > /tmp/kept; (while :; do :; done) & setsid sleep 987 & true");
-      const shell = await sandbox.shell({});
-      const running = sandbox.exec("sleep 987", OPTIONS);
-      await sandbox.freeze();
-      expect((await running).exitCode).toBeNull();
-      expect((await sandbox.stats()).processes ?? 0).toBe(0);
-      for (const call of [
-        () => sandbox.exec("true", OPTIONS),
-        () => shell.run("true", OPTIONS),
-        () => sandbox.shell({}),
-      ])
-        await expect(call()).rejects.toMatchObject({ code: "sandbox_busy" });
-      const kept = await sandbox.files.read("/tmp/kept", { bytesMax: 100 });
-      expect(kept.ok && text(kept.value)).toBe("kept\n");
-    }));
-}
+      const creating = boxes.provider().create(REQUEST, controller.signal);
+      controller.abort();
+      await expect(creating).rejects.toMatchObject({ code: "cancelled" });
+      expect(await boxes.provider().list()).toEqual([]);
+    },
+  },
+  {
+    number: 73,
+    title: "a frozen sandbox has no process left, refuses commands and gives out files",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        await output(sandbox, "echo kept > /tmp/kept; (while :; do :; done) & setsid sleep 987 & true");
+        const shell = await sandbox.shell({});
+        const running = sandbox.exec("sleep 987", OPTIONS);
+        await sandbox.freeze();
+        expect((await running).exitCode).toBeNull();
+        expect((await sandbox.stats()).processes ?? 0).toBe(0);
+        for (const call of [
+          () => sandbox.exec("true", OPTIONS),
+          () => shell.run("true", OPTIONS),
+          () => sandbox.shell({}),
+        ])
+          await expect(call()).rejects.toMatchObject({ code: "sandbox_busy" });
+        const kept = await sandbox.files.read("/tmp/kept", { bytesMax: 100 });
+        expect(kept.ok && text(kept.value)).toBe("kept\n");
+      }),
+  },
+];
 
 function limits(processesMax: number) {
   return { cpus: 2, memoryBytes: 128 << 20, diskBytes: 16 << 20, filesMax: 2_000, processesMax, shmBytes: 1 << 20 };

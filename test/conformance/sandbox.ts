@@ -1,28 +1,104 @@
 /**
- * The suite every sandbox provider passes; the numbers are the cases of the sandbox design. A provider is opened once
- * and each case gets a fresh sandbox. Cases need `sh`, `bash` and `python3` in the image. What a case waits for is an
- * event, never a time.
+ * The suite every sandbox provider passes, one vitest test per case. A case the provider keeps must pass; a number of
+ * its `capabilities.unsupported` is run as well and must fail, so that the list can neither hide a fault nor grow old.
+ * After each case the leak check runs. Cases need `sh`, `bash`, `python3` and the users `agent`, `verifier` and
+ * `subject` in the image.
  */
-import { describe } from "vitest";
-import { filesConformance } from "./sandbox-files.ts";
-import { ioConformance } from "./sandbox-io.ts";
-import { kernelConformance } from "./sandbox-kernel.ts";
-import { limitsConformance } from "./sandbox-limits.ts";
-import { boxes, type CreateProvider } from "./sandbox-parts.ts";
-import { processConformance } from "./sandbox-processes.ts";
-import { shellConformance } from "./sandbox-shell.ts";
+import { afterAll, beforeAll, describe, expect, type TestContext, test } from "vitest";
+import type { SandboxProvider, SandboxRequest } from "../../src/core/sandbox.ts";
+import { type CaseSettings, type ConformanceCase, caseTitle, type LeakCheck, runCase } from "./case.ts";
+import { HELD_ELSEWHERE, SANDBOX_CASES } from "./sandbox-cases.ts";
+import { REQUEST } from "./sandbox-parts.ts";
 
-export type { CreateProvider } from "./sandbox-parts.ts";
+export type CreateProvider = () => SandboxProvider | Promise<SandboxProvider>;
 
-/** Declares all cases for one provider, inside the caller's test file. */
-export function sandboxConformance(createProvider: CreateProvider): void {
-  describe("sandbox conformance", () => {
-    const all = boxes(createProvider);
-    processConformance(all);
-    limitsConformance(all);
-    ioConformance(all);
-    filesConformance(all);
-    kernelConformance(all);
-    shellConformance(all);
+export interface SandboxConformanceOptions {
+  /** The provider's own image for the cases; default `host`. */
+  readonly image?: string;
+  /** Other changes of the request every case makes, such as a weaker `isolationMin`. */
+  readonly request?: Partial<SandboxRequest>;
+  /** Default: the provider lists no sandbox. Give one that also asks the machine. */
+  readonly leakCheck?: LeakCheck;
+  /** Why this machine cannot run the provider at all; every case is then shown as skipped. */
+  readonly skip?: string | null;
+}
+
+/** A case's own time limit; its waits for events are shorter. `npm run test:long` gives more. */
+const CASE_MS = process.env["SANDLOT_TEST_SIZE"] === "long" ? 600_000 : 90_000;
+
+/** Declares all cases for one provider, inside the caller's test file. The provider is opened once, and closed. */
+export function sandboxConformance(createProvider: CreateProvider, options: SandboxConformanceOptions = {}): void {
+  if (typeof options.skip === "string") {
+    declareSkipped(options.skip);
+    return;
+  }
+  describe("sandbox conformance", async () => {
+    const provider = await createProvider();
+    const { unsupported } = provider.capabilities;
+    let expectNoLeaks = async (): Promise<void> => undefined;
+    beforeAll(async () => {
+      expectNoLeaks = await (options.leakCheck ?? listsNone)(provider);
+    });
+    afterAll(() => provider.close());
+    const request = {
+      ...REQUEST,
+      ...options.request,
+      ...(options.image === undefined ? {} : { image: options.image }),
+    };
+    const settings: CaseSettings = { provider, request, expectNoLeaks: () => expectNoLeaks() };
+
+    test("every number said to be unsupported is one of the suite, and says why", () => {
+      for (const [number, reason] of Object.entries(unsupported)) {
+        expect(reason.trim(), `case ${number}`).not.toBe("");
+        const isKnown = Number(number) in HELD_ELSEWHERE || SANDBOX_CASES.some((one) => one.number === Number(number));
+        expect(isKnown, `case ${number}`).toBe(true);
+      }
+    });
+    for (const one of SANDBOX_CASES)
+      if (unsupported[one.number] === undefined)
+        test(caseTitle(one), (context) => expectPassed(one, settings, context), CASE_MS);
+    for (const [number, reason] of Object.entries(unsupported)) {
+      const parts = SANDBOX_CASES.filter((one) => one.number === Number(number));
+      if (parts.length > 0)
+        test(`${number}. unsupported: ${reason}`, (context) => expectFailed(parts, settings, context), CASE_MS);
+    }
   });
 }
+
+async function expectPassed(one: ConformanceCase, settings: CaseSettings, context: TestContext): Promise<void> {
+  const outcome = await runCase(one, settings);
+  if (outcome.kind === "failed") throw outcome.error;
+  if (outcome.kind === "skipped") context.skip(outcome.reason);
+}
+
+/** One failing case proves the number unsupported; when every case passes, the list is out of date. */
+async function expectFailed(
+  parts: readonly ConformanceCase[],
+  settings: CaseSettings,
+  context: TestContext,
+): Promise<void> {
+  const skipped: string[] = [];
+  for (const one of parts) {
+    const outcome = await runCase(one, settings);
+    if (outcome.kind === "failed") return;
+    if (outcome.kind === "skipped") skipped.push(outcome.reason);
+  }
+  if (skipped[0] !== undefined) context.skip(skipped[0]);
+  throw new Error(
+    `Newly passing: ${parts.map(caseTitle).join(" | ")}. Take the number out of capabilities.unsupported.`,
+  );
+}
+
+function declareSkipped(reason: string): void {
+  describe("sandbox conformance", () => {
+    for (const one of SANDBOX_CASES) test(caseTitle(one), (context) => context.skip(reason));
+  });
+}
+
+const listsNone: LeakCheck = async (provider) => {
+  const before = (await provider.list()).map(({ id }) => id);
+  return async () => {
+    const left = (await provider.list()).filter(({ id }) => !before.includes(id));
+    expect(left, "sandboxes left behind").toEqual([]);
+  };
+};

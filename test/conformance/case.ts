@@ -1,0 +1,111 @@
+/**
+ * One case of the sandbox suite and what it is run with. A case knows no test runner: `runCase` runs it once against a
+ * provider and says how it ended, so the suite itself can be tested with planted faults. Every sandbox a case makes is
+ * destroyed after it, and the leak check that follows is part of the case.
+ */
+import type { Sandbox, SandboxProvider, SandboxRequest } from "../../src/core/sandbox.ts";
+
+/** Longest wait for one event; a case never asserts a time. */
+export const EVENT_MS = 10_000;
+
+export interface ConformanceCase {
+  /** Of the sandbox design's list, 1 to 68; above it stand the parts of the contract which that list presumes. */
+  readonly number: number;
+  /** Tells the cases of one number apart: `b`, `c`, … */
+  readonly part?: string;
+  /** What a user cares about, as a claim. */
+  readonly title: string;
+  /** What this case asks for beyond the usual request. */
+  readonly request?: Partial<SandboxRequest>;
+  /** Throws when the provider does not keep the case. */
+  run(context: CaseContext): Promise<void>;
+}
+
+export interface CaseContext {
+  /** What `create` asks for: the usual request, changed by the provider's options and by the case. */
+  readonly request: SandboxRequest;
+  provider(): SandboxProvider;
+  /** A fresh sandbox, destroyed at the end of the case at the latest. */
+  create(change?: Partial<SandboxRequest>): Promise<Sandbox>;
+  /** Runs `use` with a fresh sandbox and destroys it. */
+  with<T>(use: (sandbox: Sandbox) => Promise<T>, change?: Partial<SandboxRequest>): Promise<T>;
+  /** Waits for an event, at most `EVENT_MS`; throws naming it. */
+  until(event: string, isThere: () => boolean | Promise<boolean>): Promise<void>;
+  /** For what this machine lacks, whatever the provider: the case is shown as skipped, with this reason. */
+  skip(reason: string): never;
+}
+
+/** Looks at what is there before the first case; the function it gives is called after each and throws what is left. */
+export type LeakCheck = (provider: SandboxProvider) => Promise<() => Promise<void>>;
+
+export type CaseOutcome =
+  | { readonly kind: "passed" }
+  | { readonly kind: "failed"; readonly error: unknown }
+  | { readonly kind: "skipped"; readonly reason: string };
+
+export interface CaseSettings {
+  readonly provider: SandboxProvider;
+  readonly request: SandboxRequest;
+  /** What a `LeakCheck` gave. */
+  readonly expectNoLeaks: () => Promise<void>;
+}
+
+class CaseSkipped extends Error {
+  override readonly name = "CaseSkipped";
+}
+
+/** `48b. title`. */
+export function caseTitle({ number, part, title }: ConformanceCase): string {
+  return `${number}${part ?? ""}. ${title}`;
+}
+
+/** Runs one case once. Never throws. */
+export async function runCase(one: ConformanceCase, settings: CaseSettings): Promise<CaseOutcome> {
+  const made: Sandbox[] = [];
+  const outcomeOf = (work: () => Promise<void>): Promise<CaseOutcome> => work().then(() => ({ kind: "passed" }), ended);
+  const ran = await outcomeOf(() =>
+    one.run(caseContext({ ...settings.request, ...one.request }, settings.provider, made)),
+  );
+  const cleared = await outcomeOf(async () => {
+    await Promise.all(made.map((sandbox) => sandbox.destroy()));
+    await settings.expectNoLeaks();
+  });
+  return ran.kind === "failed" || cleared.kind === "passed" ? ran : cleared;
+}
+
+function ended(error: unknown): CaseOutcome {
+  return error instanceof CaseSkipped ? { kind: "skipped", reason: error.message } : { kind: "failed", error };
+}
+
+function caseContext(request: SandboxRequest, provider: SandboxProvider, made: Sandbox[]): CaseContext {
+  const create = async (change: Partial<SandboxRequest> = {}): Promise<Sandbox> => {
+    const sandbox = await provider.create({ ...request, ...change }, new AbortController().signal);
+    made.push(sandbox);
+    return sandbox;
+  };
+  return {
+    request,
+    provider: () => provider,
+    create,
+    with: async (use, change) => {
+      const sandbox = await create(change);
+      try {
+        return await use(sandbox);
+      } finally {
+        await sandbox.destroy();
+      }
+    },
+    until,
+    skip: (reason) => {
+      throw new CaseSkipped(reason);
+    },
+  };
+}
+
+async function until(event: string, isThere: () => boolean | Promise<boolean>): Promise<void> {
+  const end = performance.now() + EVENT_MS;
+  while (!(await isThere())) {
+    if (performance.now() > end) throw new Error(`Waited ${EVENT_MS} ms in vain: ${event}.`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
