@@ -11,10 +11,71 @@ import type { FileChange, SandboxFiles } from "./sandbox-files.ts";
 /** Ordered, weakest first. `namespace` shares the host's kernel and says so. */
 export type Isolation = "process" | "namespace" | "gvisor" | "vm";
 
+/**
+ * What a sandbox may reach, always through the provider's proxy and never another way. An entry of `hosts` is
+ * `example.org`, `*.example.org` (every name below it, not itself), an address, or one of these with `:port`; without a
+ * port it means 80 and 443. `open` is every public name and address at those ports, and `hosts` besides. Addresses that
+ * are not public are refused in every mode. A provider's routes are reached only where `hosts` names them.
+ */
 export type NetworkPolicy =
   | { readonly mode: "off" }
   | { readonly mode: "allow-list"; readonly hosts: readonly string[] }
-  | { readonly mode: "open" };
+  | { readonly mode: "open"; readonly hosts?: readonly string[] };
+
+/** Why the proxy refused, or what became of what it allowed. */
+export type NetworkReason =
+  /** The name or address is not in the policy. */
+  | "not_listed"
+  /** The name is in the policy, the port is not. */
+  | "port_not_listed"
+  /** The name has, or is, an address that is not public: loopback, private, cloud metadata, … */
+  | "address_not_public"
+  /** The host is spelled in a way no honest client uses, such as 0x7f.1 or a trailing dot. */
+  | "host_malformed"
+  /** The Host header names another host than the request. */
+  | "host_mismatch"
+  /** The TLS client names no host, another one, or hides it. */
+  | "server_name_mismatch"
+  /** The tunnel does not carry TLS. */
+  | "not_tls"
+  /** The request can be read in two ways, or is none. */
+  | "request_malformed"
+  /** The request asks for a websocket or another protocol. */
+  | "upgrade"
+  /** The sandbox has used up its bytes, time or connections. */
+  | "limit"
+  /** The name has no address. */
+  | "unresolved"
+  /** The host was allowed and did not answer. */
+  | "unreachable"
+  /** The policy changed, or the sandbox ended, while it was open. */
+  | "closed";
+
+/** One decision of a sandbox's proxy. Host names are hostile text. Headers, paths and secrets are never kept. */
+export interface NetworkAttempt {
+  /** UTC milliseconds. */
+  readonly atMs: number;
+  /** As asked for, at most 256 characters; empty when the request named none. */
+  readonly host: string;
+  readonly port: number;
+  /** What was connected to; null when nothing was, and for a route, whose target stays on the host. */
+  readonly address: string | null;
+  readonly decision: "allowed" | "refused";
+  readonly reason: NetworkReason | null;
+  /** Bytes to the sandbox and from it, up to now, heads included as they were relayed. */
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+}
+
+/** What a sandbox tried to reach, in order. Beyond a bound the middle is left out and counted. */
+export interface NetworkLog {
+  readonly attempts: readonly NetworkAttempt[];
+  readonly attemptsDropped: number;
+  readonly allowed: number;
+  readonly refused: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+}
 
 /**
  * `host` (a curated read-only view of the machine's own system folders), `debian:SUITE+PKG,…`, `oci:REF`,
@@ -109,6 +170,12 @@ export interface SandboxProvider {
    * Throws `sandbox_unavailable`, `image_unavailable`, `isolation_too_weak`, `unsupported` or `request_invalid`.
    */
   create(request: SandboxRequest, signal: AbortSignal): Promise<Sandbox>;
+  /**
+   * Makes a sandbox that nobody has used serve this request: its labels, variables, network, lifetime and idle time from
+   * now on. Image, isolation, limits and seccomp must be those it was made with. Answers only while the sandbox does, so
+   * it is a health check too. Absent where a provider cannot; a pool then keeps ready ones per whole request.
+   */
+  adopt?(sandbox: Sandbox, request: SandboxRequest): Promise<Sandbox>;
   /** Live sandboxes that carry every one of `labels`; all without it. */
   list(labels?: Readonly<Record<string, string>>): Promise<readonly SandboxInfo[]>;
   /** Ends a sandbox by its id, whoever holds its handle. */
@@ -194,8 +261,10 @@ export interface Sandbox {
   fork(count: number, options?: SnapshotOptions): Promise<readonly Sandbox[]>;
   /** Fresh again behind the same handle: on the image, or on a snapshot of this sandbox by its id. */
   reset(snapshotId?: string): Promise<ResetReport>;
-  /** For the next phase; never wider than what was requested, else `request_invalid`. */
+  /** For the next phase; never wider than what was requested, else `request_invalid`. Closes what is no longer allowed. */
   setNetwork(policy: NetworkPolicy): Promise<void>;
+  /** Every decision since the sandbox was made, also after its end; empty where it never had a network. */
+  networkLog(): NetworkLog;
   stats(): Promise<SandboxStats>;
   /** Ends every process the policy started; afterwards `exec`, `start` and `shell` throw `sandbox_busy`, files can be read. */
   freeze(): Promise<void>;
