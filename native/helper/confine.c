@@ -139,7 +139,8 @@ static const char *drop_capabilities(void) {
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
   struct __user_cap_data_struct data[2] = {0};
   for (int capability = 0; prctl(PR_CAPBSET_READ, capability) >= 0; capability++)
-    if (!is_kept(capability) && prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0) return "cut the bounding set";
+    if (!is_kept(capability) && prctl(PR_CAPBSET_READ, capability) == 1 && prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0)
+      return "cut the bounding set";
   for (size_t at = 0; at < sizeof KEPT / sizeof *KEPT; at++) data[0].permitted |= 1u << KEPT[at];
   data[0].effective = data[0].permitted;
   return syscall(SYS_capset, &header, data) == 0 ? NULL : "drop capabilities";
