@@ -75,6 +75,9 @@ void staging_prepare(const char *image, const char *run_folder);
 struct box;
 pid_t box_clone(const struct box_request *request, int channel, const char **step);
 
+/* container.c: the agent as the first process of a container that an engine made */
+int container_main(int argc, char **argv);
+
 /* maps.c */
 bool maps_write(pid_t pid); /* false with errno */
 
