@@ -23,6 +23,7 @@ struct box_groups groups;
 uint64_t processes_max;
 
 static int channel_in, channel_out; /* one socket, or the two ends a container gives */
+static char relay_mark; /* its address stands for the relay among the streams */
 static int signal_fd, main_epoll, stream_epoll;
 static uint8_t *out;
 static size_t out_length, out_room, out_start;
@@ -99,6 +100,10 @@ void watch_stream(struct stream *stream) {
   stream->is_watched = true;
 }
 
+void watch_relay(int fd, bool is_watched) {
+  set_events(stream_epoll, is_watched ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, fd, EPOLLIN, &relay_mark);
+}
+
 /* Always before a close: a child between fork and exec may hold the same file open, and epoll would keep its entry. */
 void unwatch_stream(struct stream *stream) {
   if (!stream->is_watched) return;
@@ -126,6 +131,7 @@ void close_stream(struct stream *stream) {
 /* Ends everything but the agent and keeps it so: a sandbox whose episode is over only gives out files. */
 static void freeze(uint32_t channel) {
   is_frozen = true;
+  relay_stop();
   uint64_t end = clock_us() + 5000000;
   int status;
   struct rusage usage;
@@ -171,6 +177,10 @@ static void handle(uint32_t channel, uint16_t type, uint16_t flags, uint8_t *pay
     case FRAME_CANCEL: return job_cancel(channel);
     case FRAME_STATS: return send_stats(channel);
     case FRAME_FREEZE: return freeze(channel);
+    case FRAME_RELAY:
+    case FRAME_RELAY_SEND:
+    case FRAME_RELAY_CLOSE:
+    case FRAME_RELAY_CREDIT: return relay_frame(channel, type, flags, payload, bytes);
     case FRAME_PING: return send_frame(channel, FRAME_REPLY, 0, NULL, 0);
     default: return; /* a newer owner's frame; it will miss the answer and say so */
   }
@@ -201,7 +211,9 @@ static void read_channel(void) {
 static void read_streams(void) {
   struct epoll_event events[32];
   int count = epoll_wait(stream_epoll, events, 32, 0);
-  for (int at = 0; at < count; at++) stream_ready(events[at].data.ptr);
+  for (int at = 0; at < count; at++)
+    if (events[at].data.ptr == &relay_mark) relay_ready();
+    else stream_ready(events[at].data.ptr);
 }
 
 static void watch_channel(void) {

@@ -91,6 +91,13 @@ void watch_stream(struct stream *stream);
 void unwatch_stream(struct stream *stream);
 void close_stream(struct stream *stream);
 
+void watch_relay(int fd, bool is_watched); /* with the streams: not read while the channel is full */
+
+/* relay.c */
+void relay_frame(uint32_t channel, uint16_t type, uint16_t flags, const uint8_t *payload, uint32_t bytes);
+void relay_ready(void);
+void relay_stop(void); /* closes every connection and the listeners */
+
 /* counters.c */
 uint64_t read_counter(int fd, const char *key); /* a number, or the number after `key` in a keyed file; 0 if absent */
 void send_stats(uint32_t channel);

@@ -14,6 +14,9 @@
 #define PAYLOAD_MAX 65536
 #define FLAG_MORE 1 /* the request goes on in the next frame of the same channel */
 
+#define RELAY_HALF 1 /* no more bytes from this side; the other goes on */
+#define RELAY_DONE 2 /* send what is left, take nothing more, then close */
+
 enum frame_type {
   FRAME_CREATE = 1,
   FRAME_EXEC = 2,
@@ -26,6 +29,10 @@ enum frame_type {
   FRAME_RESIZE = 9,         /* of a terminal: u32 columns, u32 rows */
   FRAME_OUTPUT_CREDIT = 10, /* flags: the stream; u32 bytes the other side took */
   FRAME_PING = 11,          /* answered by an empty reply */
+  FRAME_RELAY = 16, /* flags: the port to listen on; 0 stops it */
+  FRAME_RELAY_SEND = 17,
+  FRAME_RELAY_CLOSE = 18, /* flags: RELAY_HALF, RELAY_DONE, or 0 to cut it short */
+  FRAME_RELAY_CREDIT = 19,
   FRAME_READY = 33,
   FRAME_OUTPUT = 34,
   FRAME_EXIT = 35,
@@ -34,6 +41,10 @@ enum frame_type {
   FRAME_GONE = 38,
   FRAME_ERROR = 39,
   FRAME_SHELL_DONE = 40,
+  FRAME_RELAY_OPENED = 48,
+  FRAME_RELAY_DATA = 49,
+  FRAME_RELAY_CLOSED = 50,
+  FRAME_RELAY_TAKEN = 51,
 };
 
 /* Sandbox uid 0 is this host uid; the range is shared by all sandboxes because their read-only layers are. */
