@@ -62,7 +62,7 @@ int container_main(int argc, char **argv) {
   strcpy(request.id, "container");
   const char *failed = take_channel(&from, &to);
   find_counters(&groups);
-  if (failed == NULL) failed = confine_late();
+  if (failed == NULL) failed = confine_late(false);
   if (failed != NULL) {
     char frame[FRAME_HEADER + 256];
     int bytes = snprintf(frame + FRAME_HEADER, sizeof frame - FRAME_HEADER, "%s: %s", failed, strerror(errno));

@@ -65,7 +65,7 @@ __attribute__((noreturn)) static void child(const struct box_request *request, i
   if (failed == NULL) failed = groups_hide(&groups);
   if (failed == NULL) failed = confine_early();
   if (failed == NULL) failed = rootfs_enter(request);
-  if (failed == NULL) failed = confine_late();
+  if (failed == NULL) failed = confine_late(request->is_strict);
   if (failed != NULL) {
     char text[256];
     int bytes = snprintf(text, sizeof text, "%s: %s", failed, strerror(errno));

@@ -55,6 +55,7 @@ struct box_request {
   char id[64];
   uint64_t memory_bytes, disk_bytes, shm_bytes;
   uint64_t files_max, processes_max, cpu_quota_us;
+  bool is_strict; /* only the calls of seccomp-allowed.c */
 };
 
 /* Descriptors of one sandbox's groups, opened by the zygote as host root, so the agent may use them without a path. */
@@ -97,9 +98,11 @@ bool maps_write(pid_t pid); /* false with errno */
 const char *rootfs_enter(const struct box_request *request);
 const char *views_mount(const struct box_request *request);
 const char *confine_early(void);
-const char *confine_late(void);
-const char *seccomp_install(void); /* for the agent and all that comes of it */
-bool seccomp_refuse_clone3(void);   /* in addition, for each command */
+const char *confine_late(bool is_strict);
+const char *seccomp_install(bool is_strict); /* for the agent and all that comes of it */
+bool seccomp_refuse_clone3(void);   /* in addition, for each command, with the strict profile's list */
+#define CALLS_END 512
+bool seccomp_is_ordinary(int number);
 
 /* agent.c: never returns. The channel is one socket given twice, or what is read and what is written apart. */
 void agent_main(int from, int to, const struct box_groups *groups, const struct box_request *request) __attribute__((noreturn));

@@ -105,6 +105,7 @@ static bool parse_request(char *text, size_t bytes, struct box_request *request)
     if (strcmp(at, "files") == 0) request->files_max = number;
     if (strcmp(at, "processes") == 0) request->processes_max = number;
     if (strcmp(at, "cpu") == 0) request->cpu_quota_us = number;
+    if (strcmp(at, "seccomp") == 0) request->is_strict = strcmp(value, "strict") == 0;
     at = value;
   }
   const char *const allowed = "0123456789abcdefghijklmnopqrstuvwxyz"; /* it becomes a folder's name */
