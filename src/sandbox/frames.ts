@@ -20,6 +20,10 @@ export const FRAME = {
   resize: 9,
   outputCredit: 10,
   ping: 11,
+  relay: 16,
+  relaySend: 17,
+  relayClose: 18,
+  relayCredit: 19,
   ready: 33,
   output: 34,
   exit: 35,
@@ -28,6 +32,10 @@ export const FRAME = {
   gone: 38,
   error: 39,
   shellDone: 40,
+  relayOpened: 48,
+  relayData: 49,
+  relayClosed: 50,
+  relayTaken: 51,
 } as const;
 
 export interface Frame {
