@@ -81,7 +81,7 @@ static void filter_arguments(void) {
   allow();
   /* A core limit of one byte keeps a core even from a handler behind a pipe, and nobody may change it: the call succeeds
      and does nothing, because lowering it to 0, which many programs do, would call that handler again. */
-  add(EQUAL, SYS_prlimit64, 0, 6);
+  add(EQUAL, SYS_prlimit64, 0, 7);
   load(ARGUMENT(1));
   add(EQUAL, RLIMIT_CORE, 1, 0);
   allow();
