@@ -1,30 +1,22 @@
 /**
- * Sandboxes that exist only in memory, for tests of what stands above them and for the conformance suite's own test:
- * files in a map, commands answered by a given function, faults planted on purpose. Product code, not a mock.
+ * Sandboxes that exist only in memory, for tests of what stands above them: files in a map, commands answered by a given
+ * function, faults planted on purpose. Product code, not a mock. What memory cannot do is refused as `unsupported`.
  */
 import { Failure } from "../core/errors.ts";
-import type { ExecOptions, ExecResult, ShellResult } from "../core/exec.ts";
-import type { Sandbox, SandboxInfo, SandboxProvider, SandboxRequest } from "../core/sandbox.ts";
-import type { FileEntry, FileResult, SandboxFiles } from "../core/sandbox-files.ts";
-import type { SandboxPool, SandboxPoolStats } from "../core/sandbox-pool.ts";
-import { startFailed } from "./run-command.ts";
-
-/** What a scripted command answers; what is absent is an exit with code 0 and no output. */
-export interface FakeAnswer {
-  readonly exitCode?: number;
-  readonly stdout?: string;
-  readonly stderr?: string;
-  /** Any field of the result, such as `verdict: "timed_out"`. */
-  readonly result?: Partial<ExecResult>;
-}
-
-/** The in-memory files of one fake sandbox, by absolute path. */
-export type FakeFiles = Map<string, { bytes: Uint8Array; mode: number }>;
-
-export type FakeCommand = (
-  command: string,
-  context: { readonly files: FakeFiles; readonly options: ExecOptions; readonly request: SandboxRequest },
-) => FakeAnswer | Promise<FakeAnswer>;
+import type {
+  Sandbox,
+  SandboxCapabilities,
+  SandboxInfo,
+  SandboxProvider,
+  SandboxRequest,
+  SandboxStats,
+  SnapshotOptions,
+} from "../core/sandbox.ts";
+import type { ClaimOptions, SandboxLease, SandboxPool } from "../core/sandbox-pool.ts";
+import { type FakeCommand, fakeCommands } from "./fake-sandbox-commands.ts";
+import { fakeFiles } from "./fake-sandbox-files.ts";
+import { changesBetween, type FakeFiles, replaceFiles, WatchedFiles } from "./fake-sandbox-tree.ts";
+import { latencyRing } from "./latency-ring.ts";
 
 export interface FakeSandboxOptions {
   /** Answers each command; the words of an array are joined by spaces. Absent: every command exits with 0. */
@@ -40,169 +32,210 @@ export interface FakeSandboxPool extends SandboxPool {
   readonly lent: number;
 }
 
-const text = new TextEncoder();
+const CAPABILITIES: SandboxCapabilities = {
+  isolation: "process",
+  network: ["off"],
+  limits: {
+    cpus: "none",
+    memoryBytes: "none",
+    diskBytes: "none",
+    filesMax: "none",
+    processesMax: "none",
+    shmBytes: "none",
+  },
+  oomEvidence: "none",
+  killTree: "pid-namespace",
+  snapshot: "filesystem",
+  forksMax: 1_000,
+  unsupported: {},
+};
 
-function toResult(answer: FakeAnswer, options: ExecOptions): ExecResult {
-  const cut = (output: string | undefined): { bytes: Uint8Array; truncated: number } => {
-    const bytes = text.encode(output ?? "");
-    return {
-      bytes: bytes.subarray(0, options.outputBytesMax),
-      truncated: Math.max(0, bytes.length - options.outputBytesMax),
-    };
-  };
-  const stdout = cut(answer.stdout);
-  const stderr = cut(answer.stderr);
+const ENTRIES_MAX = 100_000;
+
+interface FakeLife {
+  /** Throws what says that the sandbox is no more. */
+  readonly check: () => void;
+  readonly ended: AbortSignal;
+  end(failure: Failure): void;
+}
+
+function fakeLife(): FakeLife {
+  const controller = new AbortController();
   return {
-    ...startFailed(null),
-    verdict: "exited",
-    exitCode: answer.exitCode ?? 0,
-    stdout: stdout.bytes,
-    stderr: stderr.bytes,
-    stdoutBytesTruncated: stdout.truncated,
-    stderrBytesTruncated: stderr.truncated,
-    ...answer.result,
+    ended: controller.signal,
+    check: () => {
+      if (controller.signal.aborted) throw controller.signal.reason;
+    },
+    end: (failure) => controller.abort(failure),
   };
 }
 
-function fakeFiles(files: FakeFiles, check: () => void): SandboxFiles {
-  const missing = (path: string): FileResult<never> => ({
-    ok: false,
-    error: "missing",
-    message: `"${path}" does not exist.`,
-  });
-  return {
-    read: async (path, { bytesMax }) => {
-      check();
-      const found = files.get(path);
-      if (found === undefined) return missing(path);
-      if (found.bytes.length > bytesMax)
-        return { ok: false, error: "too_large", message: `"${path}" is larger than allowed.` };
-      return { ok: true, value: found.bytes };
-    },
-    write: async ({ path, bytes, mode }) => {
-      check();
-      if (!path.startsWith("/")) return { ok: false, error: "invalid_path", message: `"${path}" is not absolute.` };
-      files.set(path, { bytes: Uint8Array.from(bytes), mode });
-      return { ok: true, value: null };
-    },
-    list: async (path, { recursive, entriesMax }) => {
-      check();
-      const entries = below(files, path, recursive);
-      if (entries.length === 0 && path !== "/") return missing(path);
-      if (entries.length > entriesMax)
-        return { ok: false, error: "too_large", message: `"${path}" holds too many entries.` };
-      return { ok: true, value: entries };
-    },
-  };
+interface FakeMaker {
+  readonly options: FakeSandboxOptions;
+  make(request: SandboxRequest, files: FakeFiles): Sandbox;
+  onDestroy(id: string): void;
 }
 
-function below(files: FakeFiles, folder: string, recursive: boolean): FileEntry[] {
-  const prefix = folder.endsWith("/") ? folder : `${folder}/`;
-  const entries = new Map<string, FileEntry>();
-  for (const [path, { bytes, mode }] of files) {
-    if (!path.startsWith(prefix)) continue;
-    const parts = path.slice(prefix.length).split("/");
-    for (let depth = 1; depth < parts.length; depth += 1) {
-      const name = parts.slice(0, depth).join("/");
-      entries.set(name, { path: name, kind: "folder", bytes: 0, mode: 0o755 });
-    }
-    const name = parts.join("/");
-    entries.set(name, { path: name, kind: "file", bytes: bytes.length, mode });
-  }
-  const all = [...entries.values()].filter((entry) => recursive || !entry.path.includes("/"));
-  return all.sort((a, b) => (a.path < b.path ? -1 : 1));
-}
-
-function fakeSandbox(id: string, request: SandboxRequest, options: FakeSandboxOptions, onDestroy: () => void): Sandbox {
-  const files: FakeFiles = new Map();
-  let commands = 0;
-  let failure: Failure | null = null;
+function fakeSandbox(id: string, request: SandboxRequest, image: FakeFiles, maker: FakeMaker): Sandbox {
+  const life = fakeLife();
+  const files = new WatchedFiles();
+  replaceFiles(files, image);
+  let count = 0;
   let isFrozen = false;
-  let isDestroyed = false;
-  const check = (): void => {
-    if (failure !== null) throw failure;
-  };
-  const exec = async (command: string | readonly string[], execOptions: ExecOptions): Promise<ExecResult> => {
-    check();
+  const admit = (): void => {
+    life.check();
     if (isFrozen) throw new Failure("sandbox_busy", `Sandbox ${id} is frozen; only its files can be read.`);
-    if (commands === options.loseAfter) failure = new Failure("sandbox_lost", `Sandbox ${id} was lost on purpose.`);
-    check();
-    commands += 1;
-    const line = typeof command === "string" ? command : command.join(" ");
-    const answer = (await options.onCommand?.(line, { files, options: execOptions, request })) ?? {};
-    return toResult(answer, execOptions);
+    if (count === maker.options.loseAfter) life.end(new Failure("sandbox_lost", `Sandbox ${id} was lost on purpose.`));
+    life.check();
+    count += 1;
   };
-  const info: SandboxInfo = {
+  const { onCommand } = maker.options;
+  const { killAll, ...commands } = fakeCommands({ request, files, onCommand, admit, ended: life.ended });
+  const thaw = (): void => {
+    isFrozen = false;
+  };
+  let ending: Promise<void> | null = null;
+  return {
+    id,
+    info: infoOf(id, request),
+    ...commands,
+    files: fakeFiles(files, life.check, life.ended),
+    ...stateMethods({ id, request, image, files, life, maker, killAll, commands, thaw }),
+    exportLayer: () => {
+      throw new Failure("unsupported", "The fake provider does not offer exportLayer.");
+    },
+    setNetwork: async ({ mode }) => {
+      life.check();
+      if (mode !== "off")
+        throw new Failure("request_invalid", `A fake sandbox was made without a network, not "${mode}".`);
+    },
+    networkLog: () => ({ attempts: [], attemptsDropped: 0, allowed: 0, refused: 0, bytesIn: 0, bytesOut: 0 }),
+    stats: async () => {
+      life.check();
+      return { ...UNKNOWN, files: files.size, processes: (await commands.processes()).length };
+    },
+    freeze: async () => {
+      life.check();
+      isFrozen = true;
+      killAll();
+    },
+    destroy: () => {
+      ending ??= (async () => {
+        life.end(new Failure("sandbox_destroyed", `Sandbox ${id} was destroyed.`));
+        maker.onDestroy(id);
+      })();
+      return ending;
+    },
+  };
+}
+
+const UNKNOWN: SandboxStats = {
+  cpuMs: null,
+  memoryBytes: null,
+  memoryPeakBytes: null,
+  throttledMs: null,
+  diskBytes: null,
+  files: null,
+  processes: null,
+  oomKills: null,
+};
+
+interface FakeState {
+  readonly id: string;
+  readonly request: SandboxRequest;
+  readonly image: FakeFiles;
+  readonly files: WatchedFiles;
+  readonly life: FakeLife;
+  readonly maker: FakeMaker;
+  readonly commands: Pick<Sandbox, "processes">;
+  killAll(): void;
+  thaw(): void;
+}
+
+function stateMethods(state: FakeState): Pick<Sandbox, "diff" | "snapshot" | "fork" | "reset"> {
+  const { id, files, life } = state;
+  const snapshots = new Map<string, FakeFiles>();
+  let base = state.image;
+  /** A copy of the files, once `live` allows it. */
+  const copy = async ({ live = "refuse", persist = false }: SnapshotOptions = {}): Promise<FakeFiles> => {
+    life.check();
+    if (persist) throw new Failure("unsupported", "The fake provider has no image store to keep a snapshot in.");
+    const running = (await state.commands.processes()).length;
+    if (running > 0 && live === "refuse")
+      throw new Failure(
+        "sandbox_busy",
+        `Sandbox ${id} runs ${running} commands; end them, or say what becomes of them.`,
+      );
+    if (live === "kill") state.killAll();
+    return new Map(files);
+  };
+  return {
+    diff: async ({ entriesMax = ENTRIES_MAX } = {}) => {
+      life.check();
+      const changes = changesBetween(base, files);
+      if (changes.length <= entriesMax) return changes;
+      throw new Failure("request_invalid", `More than ${entriesMax} paths differ; ask for a larger entriesMax.`);
+    },
+    snapshot: async (options) => {
+      const kept = await copy(options);
+      base = kept;
+      const snapshotId = `${id}-snapshot-${snapshots.size + 1}`;
+      snapshots.set(snapshotId, kept);
+      const bytes = [...kept.values()].reduce((total, file) => total + file.bytes.length, 0);
+      return { id: snapshotId, kind: "filesystem", bytes, layers: snapshots.size, image: null };
+    },
+    fork: async (count, options) => {
+      const kept = await copy(options);
+      return Array.from({ length: count }, () => state.maker.make(state.request, kept));
+    },
+    reset: async (snapshotId) => {
+      life.check();
+      const target = snapshotId === undefined ? state.image : snapshots.get(snapshotId);
+      if (target === undefined) throw new Failure("not_found", `Sandbox ${id} has no snapshot "${snapshotId}".`);
+      state.killAll();
+      replaceFiles(files, target);
+      base = target;
+      state.thaw();
+      return { bytes: 0, files: 0, processes: 0, durationMs: 0 };
+    },
+  };
+}
+
+function infoOf(id: string, request: SandboxRequest): SandboxInfo {
+  const { attemptId, role, fence, labels, image, limits, network } = request;
+  return {
     id,
     provider: "fake",
     isolation: "process",
-    image: request.image,
+    image,
     imageHash: "fake",
-    limits: request.limits,
-    network: request.network.mode,
-    labels: request.labels,
-  };
-  return {
-    id,
-    info,
-    exec,
-    start: async (command, execOptions) => ({ kill: () => undefined, result: exec(command, execOptions) }),
-    shell: async () => ({
-      run: async (command, runOptions): Promise<ShellResult> => {
-        const result = await exec(command, runOptions);
-        const output = Buffer.concat([result.stdout, result.stderr]);
-        const { verdict, exitCode, timedOut, oomKilled, durationMs } = result;
-        const outputBytesTruncated = result.stdoutBytesTruncated + result.stderrBytesTruncated;
-        return { verdict, exitCode, timedOut, oomKilled, durationMs, output, outputBytesTruncated, restarted: false };
-      },
-      close: async () => undefined,
-    }),
-    files: fakeFiles(files, check),
-    stats: async () => {
-      check();
-      return {
-        cpuMs: null,
-        memoryBytes: null,
-        memoryPeakBytes: null,
-        diskBytes: null,
-        processes: null,
-        oomKills: null,
-      };
-    },
-    freeze: async () => {
-      check();
-      isFrozen = true;
-    },
-    destroy: async () => {
-      failure = new Failure("sandbox_destroyed", `Sandbox ${id} was destroyed.`);
-      if (!isDestroyed) onDestroy();
-      isDestroyed = true;
-    },
+    limits,
+    network: network.mode,
+    labels: { ...labels, attemptId, role, fence: String(fence) },
   };
 }
 
-/** A provider of in-memory sandboxes. It isolates nothing and must never be offered to a policy. */
+/** A provider of in-memory sandboxes. It isolates nothing, has no clock, and must never be offered to a policy. */
 export function fakeProvider(options: FakeSandboxOptions = {}): SandboxProvider {
   const live = new Map<string, Sandbox>();
   let made = 0;
   let failures = options.createFailures ?? 0;
+  const maker: FakeMaker = {
+    options,
+    make: (request, files) => {
+      made += 1;
+      const id = `fake-${made}`;
+      const sandbox = fakeSandbox(id, request, files, maker);
+      live.set(id, sandbox);
+      return sandbox;
+    },
+    onDestroy: (id) => {
+      live.delete(id);
+    },
+  };
   return {
     name: "fake",
-    capabilities: {
-      isolation: "process",
-      network: ["off"],
-      limits: {
-        cpus: "none",
-        memoryBytes: "none",
-        diskBytes: "none",
-        filesMax: "none",
-        processesMax: "none",
-        shmBytes: "none",
-      },
-      oomEvidence: "none",
-      killTree: "pid-namespace",
-      snapshot: "none",
-    },
+    capabilities: CAPABILITIES,
     probe: async () => ({ provider: "fake", ok: true, lines: [] }),
     create: async (request, signal) => {
       if (signal.aborted) throw new Failure("cancelled", "The creation was cancelled.", { cause: signal.reason });
@@ -210,13 +243,18 @@ export function fakeProvider(options: FakeSandboxOptions = {}): SandboxProvider 
         failures -= 1;
         throw new Failure("sandbox_unavailable", "This creation fails on purpose.");
       }
-      made += 1;
-      const id = `fake-${made}`;
-      const sandbox = fakeSandbox(id, request, options, () => live.delete(id));
-      live.set(id, sandbox);
-      return sandbox;
+      return maker.make(request, new Map());
     },
-    list: async () => [...live.values()].map((sandbox) => sandbox.info),
+    list: async (labels = {}) => {
+      const wanted = Object.entries(labels);
+      const all = [...live.values()].map((sandbox) => sandbox.info);
+      return all.filter((info) => wanted.every(([name, value]) => info.labels[name] === value));
+    },
+    destroy: async (id) => {
+      const sandbox = live.get(id);
+      await sandbox?.destroy();
+      return sandbox === undefined ? "absent" : "destroyed";
+    },
     sweep: async () => ({ removed: [], kept: [] }),
     close: async () => {
       await Promise.all([...live.values()].map((sandbox) => sandbox.destroy()));
@@ -224,43 +262,50 @@ export function fakeProvider(options: FakeSandboxOptions = {}): SandboxProvider 
   };
 }
 
-/** A pool of in-memory sandboxes without a ceiling and without ready ones. */
+/** A pool of in-memory sandboxes without a ceiling and without ready ones; its latencies are not measured. */
 export function fakeSandboxPool(options: FakeSandboxOptions = {}): FakeSandboxPool {
   const provider = fakeProvider(options);
   const counts = { lent: 0, created: 0, destroyed: 0, failed: 0 };
-  const claim = async (request: SandboxRequest, signal: AbortSignal): Promise<Sandbox> => {
-    const sandbox = await provider.create(request, signal).catch((error: unknown) => {
-      counts.failed += 1;
-      throw error;
-    });
+  const unmeasured = latencyRing().stats();
+  const lend = (sandbox: Sandbox): SandboxLease => {
     counts.created += 1;
     counts.lent += 1;
-    let isBack = false;
-    return {
-      ...sandbox,
-      destroy: async () => {
-        await sandbox.destroy();
-        if (isBack) return;
-        isBack = true;
+    let ending: Promise<void> | null = null;
+    const destroy = (): Promise<void> => {
+      ending ??= sandbox.destroy().finally(() => {
         counts.lent -= 1;
         counts.destroyed += 1;
-      },
+      });
+      return ending;
     };
+    const fork: Sandbox["fork"] = async (count, forkOptions) => (await sandbox.fork(count, forkOptions)).map(lend);
+    return { ...sandbox, claimPath: "cold", fork, destroy, [Symbol.asyncDispose]: destroy };
   };
+  const claim = async (request: SandboxRequest, signal: AbortSignal, _options?: ClaimOptions): Promise<SandboxLease> =>
+    lend(
+      await provider.create(request, signal).catch((error: unknown) => {
+        counts.failed += 1;
+        throw error;
+      }),
+    );
   return {
     get lent() {
       return counts.lent;
     },
     claim,
     withSandbox: async (request, signal, use) => {
-      const sandbox = await claim(request, signal);
-      try {
-        return await use(sandbox);
-      } finally {
-        await sandbox.destroy();
-      }
+      await using sandbox = await claim(request, signal);
+      return await use(sandbox);
     },
-    stats: (): SandboxPoolStats => ({ ready: 0, creating: 0, ...counts }),
+    prewarm: async () => undefined,
+    stats: () => ({
+      ...{ ready: 0, creating: 0, draining: 0, quarantined: 0, orphansDestroyed: 0, waiting: 0, target: 0, ...counts },
+      failuresByCode: counts.failed === 0 ? {} : { sandbox_unavailable: counts.failed },
+      claimsByPath: { ready: 0, cold: counts.created },
+      claim: unmeasured,
+      create: unmeasured,
+      destroy: unmeasured,
+    }),
     drain: async () => undefined,
   };
 }

@@ -8,7 +8,8 @@ import type { ExecResult } from "../../src/core/exec.ts";
 import type { Runtime } from "../../src/core/runtime.ts";
 import type { SandboxRequest } from "../../src/core/sandbox.ts";
 import type { SandboxPool } from "../../src/core/sandbox-pool.ts";
-import { type FakeAnswer, type FakeCommand, fakeSandboxPool } from "../../src/sandbox/fake-sandbox.ts";
+import { fakeSandboxPool } from "../../src/sandbox/fake-sandbox.ts";
+import type { FakeAnswer, FakeCommand } from "../../src/sandbox/fake-sandbox-commands.ts";
 
 export interface TinyPool extends SandboxPool {
   readonly requests: SandboxRequest[];
