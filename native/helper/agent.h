@@ -10,7 +10,11 @@
 #define INPUT_WINDOW 262144 /* bytes a caller may send ahead of its credit, per input stream */
 #define BETWEEN_RUNS_MAX 65536 /* output of a kept shell's background children, held for the next run */
 
-enum job_kind { JOB_COMMAND = 0, JOB_READ = 1, JOB_WRITE = 2, JOB_LIST = 3, JOB_SHELL = 4 };
+enum job_kind {
+  JOB_COMMAND = 0, JOB_READ = 1, JOB_WRITE = 2, JOB_LIST = 3, JOB_SHELL = 4,
+  JOB_STAT = 5, JOB_MKDIR = 6, JOB_RENAME = 7, JOB_REMOVE = 8, JOB_CHMOD = 9, JOB_READ_RANGE = 10,
+  JOB_UPLOAD = 11, JOB_DOWNLOAD = 12, JOB_WATCH = 13, JOB_DIFF = 14, JOB_LAYER = 15
+};
 enum job_flag { TIMED_OUT = 1, IDLE_TIMED_OUT = 2, OOM_KILLED = 4, OUTPUT_LIMIT = 8, CANCELLED = 16 };
 enum job_phase { RUNNING, GRACE, KILLED };
 enum start_error { NOT_FOUND = 1, NOT_EXECUTABLE, IS_DIRECTORY, BAD_INTERPRETER, BAD_CWD, TOO_LONG, PROCESS_LIMIT };

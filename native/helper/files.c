@@ -4,8 +4,7 @@
  * and nothing of /proc is given out. Content goes through standard input and output; the exit code is the answer.
  */
 #define _GNU_SOURCE
-#include "agent.h"
-#include <dirent.h>
+#include "files.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -13,23 +12,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum answer { DONE, MISSING, DENIED, TOO_LARGE, NOT_REGULAR, IS_FOLDER, NOT_FOLDER, REFUSED_LINK, NO_SPACE, INVALID_PATH };
-#define DEPTH_MAX 1024
+void end(enum answer answer) {
+  if (answer == DONE) out_flush();
+  _exit(answer);
+}
 
-__attribute__((noreturn)) static void end(enum answer answer) { _exit(answer); }
-
-static enum answer why(int error) {
+enum answer why(int error) {
   switch (error) {
     case ENOENT: return MISSING;
     case ENOTDIR: return NOT_FOLDER;
     case EISDIR: return IS_FOLDER;
     case ELOOP: return REFUSED_LINK;
-    case EXDEV: return REFUSED_LINK;
     case ENAMETOOLONG: return INVALID_PATH;
     case EINVAL: return INVALID_PATH;
     case ENOSPC: return NO_SPACE;
@@ -37,171 +34,197 @@ static enum answer why(int error) {
     case ENXIO: return NOT_REGULAR; /* a socket, or a FIFO without a reader */
     case ENOTEMPTY: return IS_FOLDER;
     case EMFILE: return TOO_LARGE;
+    case EFBIG: return TOO_LARGE;
     default: return DENIED;
   }
 }
 
+bool is_proc(int fd) {
+  struct statfs system;
+  return fstatfs(fd, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+}
+
 /* Opens inside the sandbox's root, whatever links are on the way; magic links and /proc are refused. */
-static int open_inside(int folder, const char *path, uint64_t flags) {
+int open_inside(int root, const char *path, uint64_t flags) {
   struct open_how how = {.flags = flags | O_CLOEXEC,
                          .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-  int fd = (int)syscall(SYS_openat2, folder, path, &how, sizeof how);
-  struct statfs system;
-  if (fd >= 0 && fstatfs(fd, &system) == 0 && system.f_type == PROC_SUPER_MAGIC) {
+  int fd;
+  /* A rename or a mount elsewhere in the tree can make the walk uncertain, and the kernel asks to try again. */
+  for (int tries = 0; tries < 64; tries++) {
+    fd = (int)syscall(SYS_openat2, root, path, &how, sizeof how);
+    if (fd >= 0 || errno != EAGAIN) break;
+  }
+  if (fd >= 0 && is_proc(fd)) {
     close(fd);
     errno = ELOOP;
     return -1;
   }
+  if (fd < 0 && errno == EXDEV) errno = ELOOP;
   return fd;
 }
 
-static void write_all(const void *bytes, size_t length) {
-  const uint8_t *at = bytes;
-  while (length > 0) {
-    ssize_t written = write(1, at, length);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) _exit(DENIED);
-    at += written;
-    length -= (size_t)written;
-  }
+/* Where the sandbox has one id only, giving to that one must not fail for being no change. */
+bool give_to(int fd, uid_t uid, gid_t gid) {
+  struct stat info;
+  if (fstat(fd, &info) != 0) return false;
+  if (info.st_uid == uid && info.st_gid == gid) return true;
+  if (fchownat(fd, "", uid, gid, AT_EMPTY_PATH) == 0) return true;
+  if (errno == EINVAL) errno = EPERM; /* an id the sandbox has not */
+  return false;
 }
 
-static void read_file(int root, const char *path, uint64_t most) {
+/* The folder at `path`, made with what is missing above it; what it makes belongs to `uid`. */
+int make_folders(int root, const char *path, mode_t mode, uid_t uid, gid_t gid) {
+  char so_far[PATH_BYTES_MAX];
+  int folder = open_inside(root, "/", O_PATH | O_DIRECTORY);
+  for (const char *at = path; folder >= 0;) {
+    at += strspn(at, "/");
+    if (*at == 0) return folder;
+    const char *name = at;
+    at += strcspn(at, "/");
+    size_t length = (size_t)(at - path);
+    if (length >= sizeof so_far) end(INVALID_PATH);
+    memcpy(so_far, path, length);
+    so_far[length] = 0;
+    int next = open_inside(root, so_far, O_PATH | O_DIRECTORY);
+    if (next < 0 && errno == ENOENT) {
+      bool is_last = at[strspn(at, "/")] == 0;
+      bool is_made = mkdirat(folder, so_far + (name - path), is_last ? mode : 0755) == 0;
+      if (!is_made && errno != EEXIST) end(why(errno));
+      next = open_inside(root, so_far, O_PATH | O_DIRECTORY);
+      if (is_made && next >= 0 && !give_to(next, uid, gid)) end(why(errno));
+    }
+    close(folder);
+    folder = next;
+  }
+  return folder;
+}
+
+int open_parent(int root, char *path, const char **name) {
+  for (size_t length = strlen(path); length > 1 && path[length - 1] == '/';) path[--length] = 0;
+  char *slash = strrchr(path, '/');
+  *name = slash + 1;
+  if (**name == 0 || strcmp(*name, ".") == 0 || strcmp(*name, "..") == 0) end(INVALID_PATH);
+  if (slash == path) return open_inside(root, "/", O_PATH | O_DIRECTORY);
+  *slash = 0;
+  int folder = open_inside(root, path, O_PATH | O_DIRECTORY);
+  *slash = '/';
+  return folder;
+}
+
+void temporary_name(char *to, size_t room) {
+  snprintf(to, room, TEMPORARY "%d-%llu", getpid(), (unsigned long long)clock_us());
+}
+
+/* At most `most` bytes from `offset`; where the whole file is wanted, more is an error. */
+static void read_file(int root, const char *path, uint64_t offset, uint64_t most, bool is_whole) {
   static uint8_t buffer[PAYLOAD_MAX];
   struct stat info;
   /* First without opening for reading: a device or a FIFO must not notice, and must not block. */
   int handle = open_inside(root, path, O_PATH);
-  if (handle < 0) end(why(errno));
-  if (fstat(handle, &info) != 0) end(why(errno));
+  if (handle < 0 || fstat(handle, &info) != 0) end(why(errno));
   if (S_ISDIR(info.st_mode)) end(IS_FOLDER);
   if (!S_ISREG(info.st_mode)) end(NOT_REGULAR);
   int fd = open_inside(root, path, O_RDONLY | O_NONBLOCK);
   if (fd < 0) end(why(errno));
   if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) end(NOT_REGULAR);
-  if ((uint64_t)info.st_size > most) end(TOO_LARGE);
+  if (is_whole && (uint64_t)info.st_size > most) end(TOO_LARGE);
+  if (offset > INT64_MAX) end(DONE);
   for (uint64_t sent = 0;;) {
-    ssize_t got = read(fd, buffer, sizeof buffer);
+    uint64_t left = most - sent;
+    size_t want = !is_whole && left < sizeof buffer ? (size_t)left : sizeof buffer;
+    ssize_t got = want == 0 ? 0 : pread(fd, buffer, want, (off_t)(offset + sent));
     if (got < 0) end(why(errno));
     if (got == 0) end(DONE);
     sent += (uint64_t)got;
     if (sent > most) end(TOO_LARGE);
-    write_all(buffer, (size_t)got);
+    out_bytes(buffer, (size_t)got);
   }
 }
 
-/* The folder a file goes into, made where it is missing; new folders belong to the file's owner. */
-static int open_parent(int root, char *path, uid_t uid, gid_t gid) {
-  int folder = open_inside(root, "/", O_PATH | O_DIRECTORY);
-  for (char *slash = strchr(path + 1, '/'); folder >= 0 && slash != NULL; slash = strchr(slash + 1, '/')) {
-    *slash = 0;
-    int next = open_inside(root, path, O_PATH | O_DIRECTORY);
-    if (next < 0 && errno == ENOENT) {
-      const char *name = strrchr(path, '/') + 1;
-      if (mkdirat(folder, name, 0755) != 0 && errno != EEXIST) end(why(errno));
-      next = open_inside(root, path, O_PATH | O_DIRECTORY);
-      if (next >= 0 && fchownat(next, "", uid, gid, AT_EMPTY_PATH) != 0) end(why(errno));
-    }
-    *slash = '/';
-    close(folder);
-    folder = next;
-  }
-  if (folder < 0) end(why(errno));
-  return folder;
-}
-
-static void write_file(int root, char *path, mode_t mode, uid_t uid, gid_t gid) {
+/* Standard input to its end; the answer is why it could not be written. */
+static enum answer copy_input(int fd) {
   static uint8_t buffer[PAYLOAD_MAX];
-  char temporary[48];
-  struct stat info;
-  int folder = open_parent(root, path, uid, gid);
-  const char *name = strrchr(path, '/') + 1;
-  if (*name == 0 || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) end(IS_FOLDER);
-  if (fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode)) end(IS_FOLDER);
-  snprintf(temporary, sizeof temporary, ".sandlot-%d-%llu", getpid(), (unsigned long long)clock_us());
-  int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0) end(why(errno));
-  enum answer failed = DONE;
   for (;;) {
     ssize_t got = read(0, buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    for (ssize_t at = 0; at < got && failed == DONE;) {
+    if (got <= 0) return got < 0 ? DENIED : DONE;
+    for (ssize_t at = 0; at < got;) {
       ssize_t written = write(fd, buffer + at, (size_t)(got - at));
-      if (written < 0) failed = why(errno);
-      else at += written;
+      if (written < 0) return why(errno);
+      at += written;
     }
-    if (failed != DONE) break;
   }
+}
+
+static void write_file(int root, char *path, mode_t mode, uid_t uid, gid_t gid) {
+  char temporary[64];
+  struct stat info;
+  char *slash = strrchr(path, '/');
+  const char *name = slash + 1;
+  if (*name == 0 || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) end(IS_FOLDER);
+  *slash = 0;
+  int folder = make_folders(root, path, 0755, uid, gid);
+  if (folder < 0) end(why(errno));
+  if (fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode)) end(IS_FOLDER);
+  temporary_name(temporary, sizeof temporary);
+  int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) end(why(errno));
+  enum answer failed = copy_input(fd);
   /* The owner first: changing it would clear setuid bits the caller asked for. */
-  if (failed == DONE && (fchown(fd, uid, gid) != 0 || fchmod(fd, mode & 07777) != 0)) failed = why(errno);
+  if (failed == DONE && (!give_to(fd, uid, gid) || fchmod(fd, mode & 07777) != 0)) failed = why(errno);
   if (failed == DONE && renameat(folder, temporary, folder, name) != 0) failed = why(errno);
   if (failed != DONE) unlinkat(folder, temporary, 0);
   end(failed);
 }
 
-static uint64_t entries_left;
-
-static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
-
-/* The names of an open folder, sorted; the caller frees them. */
-static size_t folder_names(DIR *folder, char ***names) {
-  size_t count = 0, room = 0;
-  for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
-    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-    if (count >= entries_left) end(TOO_LARGE);
-    if (count == room) {
-      room = room == 0 ? 64 : room * 2;
-      *names = realloc(*names, room * sizeof **names);
-      if (*names == NULL) end(TOO_LARGE);
-    }
-    if (((*names)[count++] = strdup(entry->d_name)) == NULL) end(TOO_LARGE);
-  }
-  qsort(*names, count, sizeof **names, by_name);
-  return count;
+static void make_folder(int root, const char *path, mode_t mode, uid_t uid, gid_t gid) {
+  end(make_folders(root, path, mode, uid, gid) < 0 ? why(errno) : DONE);
 }
 
-/* One record per entry: "<kind> <mode> <bytes> <path>" and a NUL. */
-static void list_folder(int fd, const char *prefix, bool is_recursive, int depth) {
-  char **names = NULL;
-  DIR *folder = fdopendir(fd);
-  if (folder == NULL) end(why(errno));
-  size_t count = folder_names(folder, &names);
-  for (size_t at = 0; at < count; at++) {
-    struct stat info;
-    char path[8192], head[64];
-    if (fstatat(dirfd(folder), names[at], &info, AT_SYMLINK_NOFOLLOW) != 0) continue; /* gone meanwhile */
-    if (entries_left-- == 0) end(TOO_LARGE);
-    int length = snprintf(path, sizeof path, "%s%s%s", prefix, *prefix == 0 ? "" : "/", names[at]);
-    if (length >= (int)sizeof path) end(TOO_LARGE);
-    char kind = S_ISREG(info.st_mode) ? 'f' : S_ISDIR(info.st_mode) ? 'd' : S_ISLNK(info.st_mode) ? 'l' : 'o';
-    int head_length = snprintf(head, sizeof head, "%c %o %lld ", kind, info.st_mode & 07777, (long long)info.st_size);
-    write_all(head, (size_t)head_length);
-    write_all(path, (size_t)length + 1);
-    if (is_recursive && kind == 'd') {
-      int next = openat(dirfd(folder), names[at], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-      if (depth >= DEPTH_MAX || (next < 0 && errno == EMFILE)) end(TOO_LARGE);
-      if (next >= 0) list_folder(next, path, true, depth + 1);
-    }
-    free(names[at]);
-  }
-  free(names);
-  closedir(folder);
-}
+static uint64_t number(const char *text, int base) { return strtoull(text, NULL, base); }
 
 void file_operation(const struct exec_request *request) {
-  char **arguments = request->argv;
+  char **given = request->argv;
   uint32_t count = request->argc;
   int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (root < 0 || count < 2 || arguments[0][0] != '/') end(INVALID_PATH);
-  if (request->kind == JOB_READ) read_file(root, arguments[0], strtoull(arguments[1], NULL, 10));
-  if (request->kind == JOB_WRITE && count == 2)
-    write_file(root, arguments[0], (mode_t)strtoul(arguments[1], NULL, 8), request->uid, request->gid);
-  if (request->kind == JOB_LIST && count == 3) {
-    int fd = open_inside(root, arguments[0], O_RDONLY | O_DIRECTORY | O_NONBLOCK);
-    if (fd < 0) end(why(errno));
-    entries_left = strtoull(arguments[2], NULL, 10);
-    list_folder(fd, "", arguments[1][0] == '1', 0);
-    end(DONE);
+  if (root < 0 || count < 1 || given[0][0] != '/') end(INVALID_PATH);
+  umask(0);
+  out_begin(request->kind == JOB_DOWNLOAD || request->kind == JOB_LAYER);
+  switch (request->kind) {
+    case JOB_READ:
+      if (count == 2) read_file(root, given[0], 0, number(given[1], 10), true);
+      break;
+    case JOB_READ_RANGE:
+      if (count == 3) read_file(root, given[0], number(given[1], 10), number(given[2], 10), false);
+      break;
+    case JOB_WRITE:
+      if (count == 2) write_file(root, given[0], (mode_t)number(given[1], 8), request->uid, request->gid);
+      break;
+    case JOB_LIST:
+      if (count == 3) list_tree(root, given[0], given[1][0] == '1', number(given[2], 10));
+      break;
+    case JOB_STAT: stat_entry(root, given[0]);
+    case JOB_MKDIR:
+      if (count == 2) make_folder(root, given[0], (mode_t)number(given[1], 8) & 07777, request->uid, request->gid);
+      break;
+    case JOB_RENAME:
+      if (count == 2 && given[1][0] == '/') rename_entry(root, given[0], given[1]);
+      break;
+    case JOB_REMOVE:
+      if (count == 2) remove_entry(root, given[0], given[1][0] == '1');
+      break;
+    case JOB_CHMOD:
+      if (count == 2) chmod_entry(root, given[0], (mode_t)number(given[1], 8) & 07777);
+      break;
+    case JOB_UPLOAD:
+      if (count == 3) upload_tree(request, root);
+      break;
+    case JOB_DOWNLOAD:
+      if (count == 3) download_tree(root, given[0], number(given[1], 10), number(given[2], 10));
+      break;
+    case JOB_WATCH: watch_tree(root, given[0]);
+    default: break;
   }
   end(INVALID_PATH);
 }
