@@ -2,6 +2,7 @@
  * The frames spoken with the agent of a sandbox (`native/helper/helper.h`): u32 bytes, u32 channel, u16 type, u16 flags,
  * all little-endian, then at most 64 KiB of payload. Pure encoding and decoding; no I/O.
  */
+import { nameToBytes } from "./byte-names.ts";
 
 export const FRAME_HEADER_BYTES = 12;
 export const PAYLOAD_BYTES_MAX = 65_536;
@@ -102,7 +103,24 @@ export function frameReader(onFrame: (frame: Frame) => void): (chunk: Buffer) =>
   };
 }
 
-export const JOB = { command: 0, read: 1, write: 2, list: 3, shell: 4 } as const;
+export const JOB = {
+  command: 0,
+  read: 1,
+  write: 2,
+  list: 3,
+  shell: 4,
+  stat: 5,
+  mkdir: 6,
+  rename: 7,
+  remove: 8,
+  chmod: 9,
+  readRange: 10,
+  upload: 11,
+  download: 12,
+  watch: 13,
+  diff: 14,
+  layer: 15,
+} as const;
 
 export interface ExecFrame {
   readonly kind: number;
@@ -147,7 +165,7 @@ export function encodeExec(exec: ExecFrame): Buffer {
   head.writeUInt32LE(exec.argv.length, at);
   head.writeUInt32LE(variables.length, at + 4);
   const strings = [exec.cwd, ...exec.argv, ...variables].map((text) => `${text}\0`).join("");
-  return Buffer.concat([head, Buffer.from(strings, "utf8")]);
+  return Buffer.concat([head, nameToBytes(strings)]);
 }
 
 /** How a job ended, as the agent tells it. */

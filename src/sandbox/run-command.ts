@@ -129,7 +129,13 @@ export function startCommand(
   return startJob(context, toFrame(context, command, options), options);
 }
 
-export function startJob(context: CommandContext, frame: ExecFrame, options: ExecOptions): SandboxProcess {
+/** With `keepsOutput` false the result has no output; it was told to `onOutput` alone. */
+export function startJob(
+  context: CommandContext,
+  frame: ExecFrame,
+  options: ExecOptions,
+  keepsOutput = true,
+): SandboxProcess {
   const { client, runtime } = context;
   const texts = [frame.cwd, ...frame.argv, ...Object.entries(frame.envVars).flat()];
   const nothing = { kill: (): void => undefined };
@@ -160,7 +166,7 @@ export function startJob(context: CommandContext, frame: ExecFrame, options: Exe
         if (received.type === FRAME.output) {
           const bytes = Buffer.from(received.payload);
           if (received.flags === 1 || received.flags === 2) {
-            outputs[received.flags].push(bytes);
+            if (keepsOutput) outputs[received.flags].push(bytes);
             options.onOutput?.(received.flags === 1 ? "stdout" : "stderr", bytes);
           } else {
             options.pipes?.find((pipe) => pipe.fd === received.flags)?.onBytes?.(bytes);
