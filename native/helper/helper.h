@@ -56,6 +56,7 @@ struct box_request {
   uint64_t memory_bytes, disk_bytes, shm_bytes;
   uint64_t files_max, processes_max, cpu_quota_us;
   bool is_strict; /* only the calls of seccomp-allowed.c */
+  unsigned cores, first_core, shape; /* chosen by machine_choose */
 };
 
 /* Descriptors of one sandbox's groups, opened by the zygote as host root, so the agent may use them without a path. */
@@ -79,6 +80,7 @@ void groups_close(struct box_groups *groups);
 const char *groups_hide(struct box_groups *groups); /* run by the agent; NULL, or the step that failed */
 bool groups_remove(const char *id); /* false while a process still holds one */
 void groups_remove_owner(void);
+bool remove_folder(int parent, const char *name); /* with all below it; true once it is gone */
 
 /* zygote.c, create.c */
 int zygote_main(int argc, char **argv);
@@ -89,6 +91,11 @@ pid_t box_clone(const struct box_request *request, int channel, const char **ste
 
 /* container.c: the agent as the first process of a container that an engine made */
 int container_main(int argc, char **argv);
+
+/* machine.c: the machine a sandbox sees. Opened in the staging root; false with errno */
+bool machine_open(void);
+bool machine_choose(struct box_request *request);
+const char *machine_enter(const struct box_request *request); /* run by the agent, with BOX_ROOT's /proc mounted */
 
 /* maps.c */
 bool maps_write(pid_t pid); /* false with errno */

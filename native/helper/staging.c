@@ -71,6 +71,7 @@ void staging_prepare(const char *image, const char *run_folder) {
   bind_read_only(image, "lower");
   bind_system();
   make_devices();
+  require(machine_open(), "prepare the views of the machine");
   /* A sandbox may mount its own /proc only where one is in full view. */
   require(mount("/proc", "proc", NULL, MS_BIND, NULL) == 0, "bind /proc");
   require(syscall(SYS_pivot_root, ".", ".") == 0, "pivot into the staging root");

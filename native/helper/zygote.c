@@ -139,6 +139,7 @@ static void refuse(int fd, const char *step, int error) {
 static void create(int fd, char *text, size_t bytes) {
   struct box_request request;
   if (!parse_request(text, bytes, &request)) return refuse(fd, "read the create frame", EINVAL);
+  if (!machine_choose(&request)) return refuse(fd, "describe the machine", errno);
   struct box *box = calloc(1, sizeof *box);
   const char *step = "allocate";
   pid_t pid = box == NULL ? -1 : box_clone(&request, fd, &step);
