@@ -1,96 +1,74 @@
 /**
- * The global leak check: everything of ours the kernel can show, before and after. Items of an owner that lives elsewhere
- * on this machine are left out; items of this process's own helpers, or of dead ones, must be gone.
+ * The global leak check: what `scanLeaks` finds before and after. Items of this process's own helpers, or of dead ones,
+ * must be gone; a live owner elsewhere on this machine is not our business.
  */
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { expect } from "vitest";
-import { findLeftovers, ownerIn, ownerState } from "../../src/sandbox/leftovers.ts";
-import { runParent } from "../../src/sandbox/zygote.ts";
 import type { LeakCheck } from "../conformance/case.ts";
+import { type LeakScope, scanLeaks } from "./leak-scan.ts";
 
 /** Names of what was there before, each with its kind. */
 export type LeakBaseline = ReadonlySet<string>;
 
 const WAIT_MS = 10_000;
 
-function text(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
-  }
-}
-
-function status(pid: string, field: string): string {
-  return new RegExp(`^${field}:\\s+(\\S+)`, "m").exec(text(`/proc/${pid}/status`))?.[1] ?? "";
-}
-
-/** Helper processes by name: a zygote of another live program is its own business. */
-function helpers(): string[] {
-  return readdirSync("/proc")
-    .filter((entry) => /^\d+$/.test(entry) && /^sandlot-/.test(status(entry, "Name")))
-    .filter((entry) => status(entry, "State") !== "Z" && isOurs(entry))
-    .map((entry) => `process ${entry} ${status(entry, "Name")}`);
-}
-
-/** A helper of this process, or one whose owner died. */
-function isOurs(pid: string): boolean {
-  const parent = status(pid, "PPid");
-  if (status(pid, "Name") === "sandlot-agent") return isOurs(parent);
-  if (parent === String(process.pid)) return true;
-  try {
-    return !readlinkSync(`/proc/${parent}/exe`).endsWith("/node");
-  } catch {
-    return true;
-  }
-}
-
-/** Owner tokens carry the helper's pid: boot, pid namespace, pid, start time, random. */
-function concernsUs(owner: string): boolean {
-  if (ownerState(owner) === "dead") return true;
-  const pid = owner.split("-")[3] ?? "";
-  return isOurs(pid);
-}
-
-/** All there is now: processes, control groups, run folders, sockets, mounts of this process's own namespace. */
-function present(): Set<string> {
-  const found = new Set(helpers());
-  for (const { kind, name, owner } of findLeftovers(runParent())) if (concernsUs(owner)) found.add(`${kind} ${name}`);
-  for (const line of text("/proc/net/unix").split("\n")) {
-    const owner = ownerIn(line);
-    if (owner !== null && concernsUs(owner)) found.add(`socket ${line.split(" ").pop()}`);
-  }
-  for (const line of text("/proc/self/mountinfo").split("\n")) if (ownerIn(line) !== null) found.add(`mount ${line}`);
-  return found;
-}
-
-export async function leakBaseline(): Promise<LeakBaseline> {
-  return present();
+export async function leakBaseline(scope: LeakScope = {}): Promise<LeakBaseline> {
+  return scanLeaks(scope);
 }
 
 /** Waits for the kernel's own delays, then fails naming what is left. `keep` spares what the caller still uses. */
 export async function expectNoLeaks(
   baseline: LeakBaseline,
   keep: (item: string) => boolean = () => false,
+  scope: LeakScope = {},
 ): Promise<void> {
+  expect(await leaksAfter(baseline, keep, scope), "left behind").toEqual([]);
+}
+
+/** The same as a list: what is left after the kernel had time to clear it. */
+export async function leaksAfter(
+  baseline: LeakBaseline,
+  keep: (item: string) => boolean = () => false,
+  scope: LeakScope = {},
+): Promise<string[]> {
   const end = performance.now() + WAIT_MS;
-  let left = leaked(baseline, keep);
-  while (left.length > 0 && performance.now() < end) {
+  const left = (): string[] => [...scanLeaks(scope)].filter((item) => !baseline.has(item) && !keep(item));
+  let found = left();
+  while (found.length > 0 && performance.now() < end) {
     await new Promise((resolve) => setTimeout(resolve, 20));
-    left = leaked(baseline, keep);
+    found = left();
   }
-  expect(left, "left behind").toEqual([]);
+  return found;
 }
 
-function leaked(baseline: LeakBaseline, keep: (item: string) => boolean): string[] {
-  return [...present()].filter((item) => !baseline.has(item) && !keep(item));
+/** What a live provider keeps between two sandboxes: its helper, with its own group, folder and socket. */
+export function isHelperItself(item: string): boolean {
+  return /^process \d+ sandlot-zygote|^(mount|descriptor) of helper |^(group|folder) \S+\/sandlot-[0-9a-f-]+$|^socket /.test(
+    item,
+  );
 }
 
-/** The check between two cases of the namespace suite: the provider's helper, its group, folder and socket may stay. */
-export const namespaceLeakCheck: LeakCheck = async (provider) => {
-  const baseline = await leakBaseline();
+/**
+ * The check between two cases of the suite. A first sandbox brings the provider's helper up; from then on it may have
+ * nothing more than it had after that one was gone.
+ */
+export const helperLeakCheck: LeakCheck = async (provider, request) => {
+  const first = await provider.create(request, new AbortController().signal);
+  await first.destroy();
+  const baseline = await settled();
   return async () => {
     expect(await provider.list(), "sandboxes left behind").toEqual([]);
-    await expectNoLeaks(baseline, (item) => /^(process \d+ sandlot-zygote|folder|group|socket)/.test(item));
+    await expectNoLeaks(baseline, () => false, { descriptors: true });
   };
 };
+
+/** The scan once it has given the same twice: the kernel clears after a destroy what needs no one's waiting. */
+async function settled(): Promise<LeakBaseline> {
+  let before = scanLeaks({ descriptors: true });
+  for (let tries = 0; tries < 100; tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const now = scanLeaks({ descriptors: true });
+    if (now.size === before.size && [...now].every((item) => before.has(item))) return now;
+    before = now;
+  }
+  return before;
+}

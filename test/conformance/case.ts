@@ -36,7 +36,7 @@ export interface CaseContext {
 }
 
 /** Looks at what is there before the first case; the function it gives is called after each and throws what is left. */
-export type LeakCheck = (provider: SandboxProvider) => Promise<() => Promise<void>>;
+export type LeakCheck = (provider: SandboxProvider, request: SandboxRequest) => Promise<() => Promise<void>>;
 
 export type CaseOutcome =
   | { readonly kind: "passed" }

@@ -36,16 +36,16 @@ export function sandboxConformance(createProvider: CreateProvider, options: Sand
     const provider = await createProvider();
     const { unsupported } = provider.capabilities;
     let expectNoLeaks = async (): Promise<void> => undefined;
-    beforeAll(async () => {
-      expectNoLeaks = await (options.leakCheck ?? listsNone)(provider);
-    });
-    afterAll(() => provider.close());
     const request = {
       ...REQUEST,
       ...options.request,
       ...(options.image === undefined ? {} : { image: options.image }),
     };
     const settings: CaseSettings = { provider, request, expectNoLeaks: () => expectNoLeaks() };
+    beforeAll(async () => {
+      expectNoLeaks = await (options.leakCheck ?? listsNone)(provider, request);
+    });
+    afterAll(() => provider.close());
 
     test("every number said to be unsupported is one of the suite, and says why", () => {
       for (const [number, reason] of Object.entries(unsupported)) {
