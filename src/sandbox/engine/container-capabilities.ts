@@ -1,0 +1,73 @@
+/**
+ * What a container sandbox keeps and what it does not, as data: the engine's own word on its limits, the isolation of its
+ * runtime, and each case of the conformance suite that a container cannot keep, with its reason. A request for more is
+ * refused by name.
+ */
+import { Failure } from "../../core/errors.ts";
+import type { Isolation, LimitSupport, SandboxCapabilities, SandboxRequest } from "../../core/sandbox.ts";
+import type { EngineFacts } from "./engine-client.ts";
+
+const STRENGTH: readonly Isolation[] = ["process", "namespace", "gvisor", "vm"];
+
+/** Storage whose engines take a size for one container's layer. Overlay takes it on XFS with project quota only. */
+const QUOTA_DRIVERS: readonly string[] = ["btrfs", "zfs", "devicemapper", "windowsfilter"];
+
+const NO_DISK = "the engine's storage takes no size or file count for one container's layer";
+
+export function containerCapabilities(
+  facts: EngineFacts | null,
+  runtimeClass: string | undefined,
+): SandboxCapabilities {
+  const support = (isKept: boolean | undefined): LimitSupport => (isKept === false ? "none" : "enforced");
+  const hasQuota = facts !== null && QUOTA_DRIVERS.includes(facts.storageDriver);
+  return {
+    isolation: isolationOf(runtimeClass),
+    network: ["off"],
+    limits: {
+      cpus: support(facts?.limits.cpu),
+      memoryBytes: support(facts?.limits.memory),
+      diskBytes: hasQuota ? "enforced" : "none",
+      filesMax: "none",
+      processesMax: support(facts?.limits.pids),
+      shmBytes: "enforced",
+    },
+    oomEvidence: "per-sandbox",
+    killTree: "pid-namespace",
+    snapshot: "none",
+    forksMax: 0,
+    unsupported: {
+      23: NO_DISK,
+      24: NO_DISK,
+      25: NO_DISK,
+    },
+  };
+}
+
+/** By the usual names of runtimes; one that says nothing is taken for the weakest that a container has. */
+export function isolationOf(runtimeClass: string | undefined): Isolation {
+  if (runtimeClass === undefined) return "namespace";
+  if (/runsc|gvisor/i.test(runtimeClass)) return "gvisor";
+  return /kata|firecracker|krun/i.test(runtimeClass) ? "vm" : "namespace";
+}
+
+/** Throws what says why this provider cannot keep the request; nothing is weakened or ignored in silence. */
+export function refuseUnkept(request: SandboxRequest, capabilities: SandboxCapabilities): void {
+  if (STRENGTH.indexOf(request.isolationMin) > STRENGTH.indexOf(capabilities.isolation))
+    throw new Failure(
+      "isolation_too_weak",
+      `Isolation "${request.isolationMin}" was asked for; this container runtime gives "${capabilities.isolation}". ` +
+        "Name a stronger one as the provider's runtimeClass: runsc for gvisor, kata-runtime for vm.",
+    );
+  if (!capabilities.network.includes(request.network.mode))
+    throw new Failure(
+      "unsupported",
+      `Network mode "${request.network.mode}" is not offered by the container provider; use ${capabilities.network.join(" or ")}.`,
+    );
+  for (const [name, value] of Object.entries(request.limits)) {
+    const isValid = Number.isFinite(value) && value > 0 && (name === "cpus" || Number.isInteger(value));
+    if (!isValid)
+      throw new Failure("request_invalid", `Sandbox limit ${name} must be a positive whole number, not ${value}.`);
+  }
+  if (!(request.lifetimeMs > 0))
+    throw new Failure("request_invalid", `Sandbox lifetimeMs must be positive, not ${request.lifetimeMs}.`);
+}
