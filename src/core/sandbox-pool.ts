@@ -41,6 +41,8 @@ export interface SandboxPoolStats {
   readonly target: number;
   readonly created: number;
   readonly destroyed: number;
+  /** Found at the provider with nobody responsible for them: each is a fault of ours. */
+  readonly orphansDestroyed: number;
   readonly failed: number;
   readonly failuresByCode: Readonly<Record<string, number>>;
   readonly claimsByPath: Readonly<Record<ClaimPath, number>>;

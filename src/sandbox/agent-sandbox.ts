@@ -4,9 +4,18 @@
  * renewal puts a fresh machine behind the same handle.
  */
 import { Failure } from "../core/errors.ts";
-import type { NetworkPolicy, ResetReport, Sandbox, SandboxInfo, Snapshot, SnapshotOptions } from "../core/sandbox.ts";
+import type {
+  NetworkLog,
+  NetworkPolicy,
+  ResetReport,
+  Sandbox,
+  SandboxInfo,
+  Snapshot,
+  SnapshotOptions,
+} from "../core/sandbox.ts";
 import { decodeStats } from "./agent-stats.ts";
 import { FRAME } from "./frames.ts";
+import type { NetworkControl } from "./proxy/network-control.ts";
 import { type CommandContext, startCommand } from "./run-command.ts";
 import { sandboxFiles } from "./sandbox-files.ts";
 import { type SandboxLife, sandboxLife } from "./sandbox-life.ts";
@@ -24,12 +33,6 @@ export interface Renewal {
   end(): void;
 }
 
-/** What narrows, and widens again, the network of a live sandbox within what was requested. */
-export interface NetworkControl {
-  /** Throws `request_invalid` for a policy wider than the request. */
-  set(policy: NetworkPolicy): Promise<void>;
-}
-
 export interface AgentSandboxOptions {
   readonly info: SandboxInfo;
   /** Of a renewable sandbox `client` and `kill` are those of the machine that serves now. */
@@ -39,9 +42,11 @@ export interface AgentSandboxOptions {
   readonly idleMs?: number;
   /** Without it `snapshot`, `fork` and `reset` throw `unsupported`. */
   readonly renewal?: Renewal;
-  /** Without it `setNetwork` throws `unsupported` unless the mode stays. */
-  readonly networkControl?: NetworkControl;
+  /** Without it `setNetwork` throws `unsupported` unless the mode stays, and `networkLog` is empty. */
+  readonly networkControl?: Pick<NetworkControl, "set" | "log">;
 }
+
+const EMPTY_LOG: NetworkLog = { attempts: [], attemptsDropped: 0, allowed: 0, refused: 0, bytesIn: 0, bytesOut: 0 };
 
 export function agentSandbox(options: AgentSandboxOptions): Sandbox {
   const { info, context, renewal } = options;
@@ -53,6 +58,7 @@ export function agentSandbox(options: AgentSandboxOptions): Sandbox {
     ...fileMethods(life, options),
     ...renewalMethods(life, options),
     setNetwork: (policy) => setNetwork(life, options, policy),
+    networkLog: () => options.networkControl?.log() ?? EMPTY_LOG,
     stats: async () => {
       life.refuseEnded();
       return decodeStats(await life.track(() => context.client.ask(FRAME.stats)));

@@ -1,17 +1,20 @@
 /**
- * Lends fresh sandboxes. Per shape (image, limits, network, isolation) it may keep some ready ones; a claim takes a ready
- * one, else makes one. A used sandbox is destroyed, never lent again. Live and creating never exceed the ceiling;
- * waiters are served first in, first out.
+ * Lends fresh sandboxes. Per shape it keeps as many ready ones as recent claims are worth; a claim takes a ready one,
+ * else waits for one that is being made. A used sandbox is destroyed, never lent again. Lent ones never exceed the
+ * ceiling, waiters are served by priority and then first in, first out.
  */
-import { Failure } from "../core/errors.ts";
+import { Failure, toFailure } from "../core/errors.ts";
 import type { Runtime } from "../core/runtime.ts";
 import type { Sandbox, SandboxProvider, SandboxRequest } from "../core/sandbox.ts";
-import type { SandboxPool, SandboxPoolStats } from "../core/sandbox-pool.ts";
-import { readyShelf } from "./ready-shelf.ts";
+import type { ClaimOptions, ClaimPath, PoolShape, SandboxLease, SandboxPool } from "../core/sandbox-pool.ts";
+import { hostMemory } from "./host-memory.ts";
+import { latencyRing } from "./latency-ring.ts";
+import { type Admission, admission, type MemoryState } from "./pool-admission.ts";
+import { poolEndings } from "./pool-endings.ts";
+import { poolShelf } from "./pool-shelf.ts";
 
-/** Tries of one claim at a provider that says `sandbox_unavailable`, with a growing pause between them. */
-const TRIES_MAX = 4;
-const BACK_OFF_MS = 50;
+const COOL_DOWN_MS = 30_000;
+const SWEEP_MS = 60_000;
 
 export interface SandboxPoolOptions {
   readonly provider: SandboxProvider;
@@ -20,159 +23,163 @@ export interface SandboxPoolOptions {
   readonly lentMax: number;
   /** Creations under way at one time. */
   readonly creatingMax: number;
-  /** Ready sandboxes kept per shape seen; 0 makes each one when it is claimed. */
+  /** Ready sandboxes kept at most, over all shapes; 0 makes each one when it is claimed. */
   readonly readyMax: number;
+  /** A shape without claims for this long keeps no ready ones; default 30,000. */
+  readonly coolDownMs?: number;
+  /** Memory that all lent sandboxes may be promised together; default the machine's. */
+  readonly memoryBytes?: number;
+  /** How often one byte may be promised; default 1. */
+  readonly overcommit?: number;
+  /** Look for orphans each minute; only for a pool that alone makes sandboxes of its provider. Default false. */
+  readonly isSoleUser?: boolean;
+  /** Where to read the machine's memory; default its kernel. */
+  readonly memory?: () => MemoryState;
 }
 
 export function sandboxPool(options: SandboxPoolOptions): SandboxPool {
-  const { runtime, lentMax, creatingMax, readyMax } = options;
-  const lendings = semaphore(lentMax);
-  const creations = semaphore(creatingMax);
+  const { runtime, provider, overcommit = 1, memory = hostMemory } = options;
+  const bytesMax = options.memoryBytes ?? memory().totalBytes;
+  const places = admission({ runtime, max: options.lentMax, bytesMax, memory });
+  const endings = poolEndings(runtime, provider);
+  const shelf = poolShelf({
+    ...options,
+    coolDownMs: options.coolDownMs ?? COOL_DOWN_MS,
+    endings,
+    isShort: places.isShort,
+  });
+  const claimed = latencyRing();
+  const claimsByPath = { ready: 0, cold: 0 };
   const draining = new AbortController();
-  const counts = { created: 0, destroyed: 0, failed: 0 };
-
-  const destroy = async (sandbox: Sandbox): Promise<void> => {
-    await sandbox.destroy();
-    counts.destroyed += 1;
-  };
-  const create = (request: SandboxRequest, signal: AbortSignal): Promise<Sandbox> =>
-    createWithBackOff(options, creations, counts, request, signal);
-  const shelf = readyShelf({ runtime, readyMax, create, destroy });
-  const claim = async (request: SandboxRequest, signal: AbortSignal): Promise<Sandbox> => {
+  const refuseDraining = (): void => {
     if (draining.signal.aborted) throw new Failure("sandbox_unavailable", "The sandbox pool is draining.");
-    const release = await lendings.take(signal);
+  };
+  const bytesOf = ({ limits }: SandboxRequest): number =>
+    (limits.memoryBytes + limits.diskBytes + limits.shmBytes) / overcommit;
+
+  const claim = async (
+    request: SandboxRequest,
+    signal: AbortSignal,
+    { priority = 0 }: ClaimOptions = {},
+  ): Promise<SandboxLease> => {
+    refuseDraining();
+    const startedAt = runtime.monotonic();
+    shelf.arrived(request);
+    const release = await places.take(bytesOf(request), priority, signal);
     try {
-      const sandbox = (await shelf.take(request)) ?? (await create(request, signal));
-      shelf.refill(request);
-      return lent(sandbox, request, destroy, release);
+      refuseDraining();
+      const { sandbox, path } = await shelf.take(request, priority, signal);
+      claimed.add(runtime.monotonic() - startedAt);
+      claimsByPath[path] += 1;
+      return lend(
+        { places, track: endings.track, destroy: endings.destroy, bytes: bytesOf(request) },
+        sandbox,
+        request,
+        path,
+        release,
+      );
     } catch (error) {
       release();
       throw error;
     }
   };
+  const sweepLater = (): void => {
+    runtime.timer(SWEEP_MS, () => {
+      if (draining.signal.aborted) return;
+      void endings
+        .sweepOrphans()
+        .catch(() => 0) // a provider that cannot list now is asked again
+        .then(sweepLater);
+    });
+  };
+  if (options.isSoleUser === true) sweepLater();
   return {
     claim,
     withSandbox: async (request, signal, use) => {
-      const sandbox = await claim(request, signal);
-      try {
-        return await use(sandbox);
-      } finally {
-        await sandbox.destroy();
-      }
+      await using sandbox = await claim(request, signal);
+      return await use(sandbox);
     },
-    stats: (): SandboxPoolStats => ({
-      ready: shelf.count(),
-      creating: creations.taken(),
-      lent: lendings.taken(),
-      ...counts,
+    prewarm: (shape, count) => {
+      refuseDraining();
+      return shelf.prewarm(requestOf(shape), count);
+    },
+    stats: () => ({
+      ...shelf.stats(),
+      ...endings.stats(),
+      quarantined: endings.stats().quarantined + shelf.setAside(),
+      lent: places.taken(),
+      waiting: places.waiting() + shelf.waiting(),
+      claimsByPath: { ...claimsByPath },
+      claim: claimed.stats(),
     }),
     drain: async () => {
       draining.abort();
       await shelf.clear();
-      await creations.idle();
-      await lendings.idle();
+      await places.idle();
+      await endings.idle();
     },
   };
 }
 
-async function createWithBackOff(
-  { provider, runtime }: SandboxPoolOptions,
-  creations: Semaphore,
-  counts: { created: number; failed: number },
-  request: SandboxRequest,
-  signal: AbortSignal,
-): Promise<Sandbox> {
-  for (let tries = 1; ; tries += 1) {
-    const release = await creations.take(signal);
-    try {
-      const sandbox = await provider.create(request, signal);
-      counts.created += 1;
-      return sandbox;
-    } catch (error) {
-      counts.failed += 1;
-      const mayRetry = error instanceof Failure && error.code === "sandbox_unavailable" && tries < TRIES_MAX;
-      if (!mayRetry) throw error;
-    } finally {
-      release();
-    }
-    /* Random parts keep many waiters from coming back at the same moment. */
-    const jitter = (runtime.randomBytes(1)[0] ?? 0) / 255;
-    await runtime.sleep(BACK_OFF_MS * 2 ** tries * (0.5 + jitter), signal);
-  }
+/** A request for a sandbox nobody has claimed yet. */
+function requestOf(shape: PoolShape): SandboxRequest {
+  const lifetimeMs = 24 * 3_600_000;
+  return {
+    ...shape,
+    attemptId: "ready",
+    role: "agent",
+    fence: 0,
+    network: { mode: "off" },
+    envVars: {},
+    labels: {},
+    lifetimeMs,
+  };
+}
+
+interface Lending {
+  readonly places: Admission;
+  readonly track: (id: string) => void;
+  readonly destroy: (sandbox: Sandbox) => Promise<void>;
+  /** Memory one such sandbox is promised. */
+  readonly bytes: number;
 }
 
 /** The same sandbox, whose first `destroy` also gives the place in the pool back. */
-function lent(
+function lend(
+  lending: Lending,
   sandbox: Sandbox,
   request: SandboxRequest,
-  destroy: (sandbox: Sandbox) => Promise<void>,
+  claimPath: ClaimPath,
   release: () => void,
-): Sandbox {
+): SandboxLease {
   let ending: Promise<void> | null = null;
   const { attemptId, role, fence } = request;
+  const destroy = (): Promise<void> => {
+    ending ??= lending.destroy(sandbox).finally(release);
+    return ending;
+  };
   return {
     ...sandbox,
+    claimPath,
     /* A ready one was made before anyone knew who would use it. */
     info: { ...sandbox.info, labels: { ...request.labels, attemptId, role, fence: String(fence) } },
-    destroy: () => {
-      ending ??= destroy(sandbox).finally(release);
-      return ending;
+    /* Forks live in the pool as their source does. They never wait: a fork that waited for its own source would never end. */
+    fork: async (count, options) => {
+      const releases = lending.places.tryTake(count, lending.bytes);
+      if (releases === null) {
+        const message = `The pool has no room for ${count} forks; destroy others first, or raise sandbox.lentMax.`;
+        throw new Failure("sandbox_unavailable", message);
+      }
+      try {
+        const forks = await sandbox.fork(count, options);
+        for (const { id } of forks) lending.track(id);
+        return forks.map((fork, index) => lend(lending, fork, request, "cold", releases[index] ?? (() => undefined)));
+      } catch (error) {
+        for (const each of releases) each();
+        throw toFailure(error);
+      }
     },
-  };
-}
-
-interface Semaphore {
-  /** Resolves with the function that gives the place back. Rejects with `cancelled` when `signal` aborts first. */
-  take(signal: AbortSignal): Promise<() => void>;
-  taken(): number;
-  /** Resolves when no place is taken. */
-  idle(): Promise<void>;
-}
-
-function semaphore(max: number): Semaphore {
-  let taken = 0;
-  const waiters = new Set<() => void>();
-  const idlers: (() => void)[] = [];
-  const release = (): void => {
-    taken -= 1;
-    const next = waiters.values().next();
-    if (!next.done) next.value();
-    else if (taken === 0) for (const resolve of idlers.splice(0)) resolve();
-  };
-  const once = (): (() => void) => {
-    let isReleased = false;
-    return () => {
-      if (!isReleased) release();
-      isReleased = true;
-    };
-  };
-  return {
-    take: (signal) =>
-      new Promise((resolve, reject) => {
-        const cancelled = (): Failure =>
-          new Failure("cancelled", "The wait for a sandbox was cancelled.", { cause: signal.reason });
-        if (signal.aborted) {
-          reject(cancelled());
-          return;
-        }
-        const enter = (): void => {
-          waiters.delete(enter);
-          signal.removeEventListener("abort", abort);
-          taken += 1;
-          resolve(once());
-        };
-        const abort = (): void => {
-          waiters.delete(enter);
-          reject(cancelled());
-        };
-        if (taken < max && waiters.size === 0) {
-          enter();
-          return;
-        }
-        waiters.add(enter);
-        signal.addEventListener("abort", abort, { once: true });
-      }),
-    taken: () => taken,
-    idle: () => (taken === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve))),
+    destroy,
+    [Symbol.asyncDispose]: destroy,
   };
 }

@@ -20,6 +20,9 @@ import { agentSandbox } from "./agent-sandbox.ts";
 import { encodeFrame, FRAME } from "./frames.ts";
 import { buildHostImage, type HostImage } from "./host-image.ts";
 import { probeNamespaces } from "./probe.ts";
+import { hostRules } from "./proxy/host-rules.ts";
+import { networkControl } from "./proxy/network-control.ts";
+import { checkRoutes, type ProxyOptions } from "./proxy/proxy.ts";
 import { startCommand } from "./run-command.ts";
 import { sweepLeftovers } from "./sweep.ts";
 import { runParent, startZygote, unkeptLimits, type Zygote } from "./zygote.ts";
@@ -32,6 +35,8 @@ export interface NamespaceProviderOptions {
   readonly runtime: Runtime;
   /** Where built images lie; default in the user's cache. */
   readonly imageFolder?: string;
+  /** Routes, caps and name resolution of the sandboxes' networks. */
+  readonly proxy?: ProxyOptions;
 }
 
 interface Engine {
@@ -41,6 +46,7 @@ interface Engine {
 
 export function namespaceProvider(options: NamespaceProviderOptions): SandboxProvider {
   const { runtime } = options;
+  checkRoutes(options.proxy?.routes ?? []);
   const live = new Map<string, Sandbox>();
   let engine: Promise<Engine> | null = null;
   let capabilities = capabilitiesOf("enforced", "enforced", "enforced", "cgroup");
@@ -109,7 +115,7 @@ export function namespaceProvider(options: NamespaceProviderOptions): SandboxPro
         network: request.network.mode,
         labels: { ...request.labels, attemptId: request.attemptId, role: request.role, fence: String(request.fence) },
       };
-      const sandbox = await createSandbox(runtime, { zygote, socket }, request, info, signal);
+      const sandbox = await createSandbox(options, { zygote, socket }, request, info, signal);
       live.set(id, sandbox.sandbox);
       void sandbox.gone.then(() => live.delete(id));
       return sandbox.sandbox;
@@ -176,15 +182,24 @@ async function tryOneSandbox(options: NamespaceProviderOptions): Promise<Zygote[
 }
 
 async function createSandbox(
-  runtime: Runtime,
+  { runtime, proxy }: NamespaceProviderOptions,
   { zygote, socket }: { readonly zygote: Zygote; readonly socket: Socket },
   request: SandboxRequest,
   info: SandboxInfo,
   signal: AbortSignal,
 ): Promise<{ readonly sandbox: Sandbox; readonly gone: Promise<void> }> {
-  const client = new AgentClient(info.id, socket);
+  const network = networkControl({ runtime, requested: request.network, ...(proxy === undefined ? {} : { proxy }) });
+  const port = network.port();
+  const client = new AgentClient(info.id, socket, { onRelayFrame: port.onFrame });
   const kill = (): void => zygote.kill(info.id);
-  const context = { client, runtime, envVars: request.envVars, kill };
+  const context = {
+    client,
+    runtime,
+    kill,
+    get envVars() {
+      return { ...network.envVars, ...request.envVars };
+    },
+  };
   socket.write(encodeFrame(0, FRAME.create, 0, encodeCreate(info)));
   /* Sent at once behind the create frame: the sandbox is ready when this first command has answered. */
   const first = startCommand(context, ["/bin/true"], { timeoutMs: CREATE_MS_MAX, outputBytesMax: 1_024 });
@@ -198,6 +213,7 @@ async function createSandbox(
         "sandbox_unavailable",
         `Sandbox ${info.id} was made, but its first command ended as ${result.verdict} (${result.startError ?? result.exitCode}).`,
       );
+    await port.open(client);
   } catch (error) {
     kill();
     await client.gone;
@@ -211,7 +227,8 @@ async function createSandbox(
     signal.removeEventListener("abort", abort);
   }
   const { lifetimeMs, idleMs } = request;
-  const sandbox = agentSandbox({ info, context, lifetimeMs, ...(idleMs === undefined ? {} : { idleMs }) });
+  const idle = idleMs === undefined ? {} : { idleMs };
+  const sandbox = agentSandbox({ info, context, lifetimeMs, ...idle, networkControl: network });
   return { sandbox, gone: client.gone };
 }
 
@@ -245,11 +262,7 @@ function refuse(request: SandboxRequest): void {
       "isolation_too_weak",
       `Isolation "${request.isolationMin}" was asked for; the namespace provider offers "namespace".`,
     );
-  if (request.network.mode !== "off")
-    throw new Failure(
-      "unsupported",
-      `Network mode "${request.network.mode}" is not offered by the namespace provider; use "off".`,
-    );
+  hostRules(request.network);
   if (request.image !== "host")
     throw new Failure(
       "image_unavailable",
@@ -297,7 +310,7 @@ function capabilitiesOf(
 ): SandboxCapabilities {
   return {
     isolation: "namespace",
-    network: ["off"],
+    network: ["off", "allow-list", "open"],
     limits: {
       cpus: cpu,
       memoryBytes: memory,

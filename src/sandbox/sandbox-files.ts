@@ -1,108 +1,90 @@
-/** The file API of a sandbox: each operation is a job of the agent; its content is the job's input or output. */
-import type { ExecOptions, ExecResult } from "../core/exec.ts";
-import type { FileEntry, FileError, FileResult, SandboxFiles } from "../core/sandbox-files.ts";
+/**
+ * The file API of a sandbox over its agent. Names that are not valid UTF-8 keep their bytes, see `byte-names.ts`. Only
+ * regular files and folders are ever read, carried or given other permission bits.
+ */
+import type { FileEntry, FileResult, FileStatus, SandboxFiles } from "../core/sandbox-files.ts";
+import { bytesToName } from "./byte-names.ts";
 import { JOB } from "./frames.ts";
-import { type CommandContext, sandboxUser, startJob } from "./run-command.ts";
+import { type CommandContext, sandboxUser } from "./run-command.ts";
+import { downloadTree } from "./sandbox-files-download.ts";
+import { type FileJob, isSandboxPath, persist, refused, runFileJob } from "./sandbox-files-job.ts";
+import { uploadTree } from "./sandbox-files-upload.ts";
+import { watchTree } from "./sandbox-files-watch.ts";
 
-/** An operation moves bytes of a tmpfs; one that takes longer than this has met a fault. */
-const OPERATION_MS = 60_000;
-const TRIES_MAX = 5;
 const LIST_BYTES_MAX = 64 << 20;
-const PATH_BYTES_MAX = 4_095;
-
-/** By exit code; see `enum answer` in `native/helper/files.c`. */
-const ERRORS: readonly FileError[] = [
-  "missing",
-  "denied",
-  "too_large",
-  "not_regular",
-  "is_directory",
-  "not_directory",
-  "refused_link",
-  "no_space",
-  "invalid_path",
-];
-
-const REASONS: Readonly<Record<FileError, string>> = {
-  missing: "does not exist",
-  denied: "cannot be used: the system refused it, or processes of the sandbox prevented it",
-  too_large: "is larger than allowed",
-  not_regular: "is not a regular file",
-  is_directory: "is a folder",
-  not_directory: "has a part that is not a folder",
-  refused_link: "leads through a link or into /proc, which is refused",
-  no_space: "does not fit: the sandbox's disk or file limit is reached",
-  invalid_path: "is not a valid path: absolute, without NUL, at most 4095 bytes",
-};
+const STATUS_BYTES_MAX = 256;
+const FOLDER_MODE = 0o755;
+const DONE = { ok: true, value: null } as const;
 
 export function sandboxFiles(context: CommandContext): SandboxFiles {
-  const operation = async (
-    kind: number,
-    uid: number,
-    argv: readonly string[],
-    options: Pick<ExecOptions, "outputBytesMax" | "input">,
-  ): Promise<FileResult<ExecResult>> => {
-    const path = argv[0] ?? "";
-    if (!path.startsWith("/") || path.includes("\0") || Buffer.byteLength(path) > PATH_BYTES_MAX)
-      return refused("invalid_path", path);
-    const frame = {
-      kind,
-      uid,
-      argv,
-      killsAtLimit: false,
-      killsDescendants: false,
-      hasInput: options.input !== undefined,
-      timeoutMs: OPERATION_MS,
-      idleOutputMs: 0,
-      killGraceMs: 0,
-      outputBytesMax: options.outputBytesMax,
-      pipes: [],
-      cwd: "/",
-      envVars: {},
-    };
-    let result = await startJob(context, frame, { timeoutMs: OPERATION_MS, ...options }).result;
-    /* Root of the sandbox may kill or stop the operation's process; that is the sandbox's doing and no loss of it. */
-    for (let tries = 1; result.signal !== null && tries < TRIES_MAX; tries += 1)
-      result = await startJob(context, frame, { timeoutMs: OPERATION_MS, ...options }).result;
-    if (result.exitCode === 0) return { ok: true, value: result };
-    const error = result.exitCode === null ? undefined : ERRORS[result.exitCode - 1];
-    return refused(error ?? "denied", path);
+  /** The job's output, or why there is none. */
+  const operation = async (job: FileJob): Promise<FileResult<Uint8Array>> => {
+    const [path = ""] = job.argv;
+    if (!isSandboxPath(path)) return refused("invalid_path", path);
+    const { answer, result } = await persist(() => runFileJob(context, job));
+    if (answer !== "done") return refused(answer, path);
+    return result.stdoutBytesTruncated > 0 ? refused("too_large", path) : { ok: true, value: result.stdout };
+  };
+  const change = async (job: FileJob): Promise<FileResult<null>> => {
+    const done = await operation(job);
+    return done.ok ? DONE : done;
+  };
+  const stat = async (path: string): Promise<FileResult<FileStatus>> => {
+    const done = await operation({ kind: JOB.stat, argv: [path], outputBytesMax: STATUS_BYTES_MAX });
+    return done.ok ? { ok: true, value: parseStatus(done.value) } : done;
   };
   return {
-    read: async (path, { bytesMax }) => {
-      const done = await operation(JOB.read, 0, [path, String(bytesMax)], { outputBytesMax: bytesMax });
-      return done.ok ? { ok: true, value: done.value.stdout } : done;
-    },
+    read: (path, { bytesMax }) =>
+      operation({ kind: JOB.read, argv: [path, count(bytesMax)], outputBytesMax: bytesMax }),
+    readRange: (path, { offset, bytes }) =>
+      operation({ kind: JOB.readRange, argv: [path, count(offset), count(bytes)], outputBytesMax: bytes }),
     write: async ({ path, bytes, mode }, options) => {
       const { uid } = sandboxUser(options?.user);
-      const done = await operation(JOB.write, uid, [path, mode.toString(8)], { outputBytesMax: 0, input: bytes });
-      return done.ok ? { ok: true, value: null } : done;
+      return change({ kind: JOB.write, uid, argv: [path, mode.toString(8)], input: bytes });
     },
     list: async (path, { recursive, entriesMax }) => {
-      const argv = [path, recursive ? "1" : "0", String(entriesMax)];
-      const done = await operation(JOB.list, 0, argv, { outputBytesMax: LIST_BYTES_MAX });
-      if (!done.ok) return done;
-      if (done.value.stdoutBytesTruncated > 0) return refused("too_large", path);
-      return { ok: true, value: parseEntries(done.value.stdout) };
+      const argv = [path, recursive ? "1" : "0", count(entriesMax)];
+      const done = await operation({ kind: JOB.list, argv, outputBytesMax: LIST_BYTES_MAX });
+      return done.ok ? { ok: true, value: parseEntries(done.value) } : done;
     },
+    stat,
+    exists: async (path) => (await stat(path)).ok,
+    mkdir: async (path, options) => {
+      const { uid } = sandboxUser(options?.user);
+      return change({ kind: JOB.mkdir, uid, argv: [path, (options?.mode ?? FOLDER_MODE).toString(8)] });
+    },
+    rename: async (from, to) => {
+      if (!isSandboxPath(to)) return refused("invalid_path", to);
+      return change({ kind: JOB.rename, argv: [from, to] });
+    },
+    remove: (path, options) => change({ kind: JOB.remove, argv: [path, options?.recursive === true ? "1" : "0"] }),
+    chmod: (path, mode) => change({ kind: JOB.chmod, argv: [path, mode.toString(8)] }),
+    upload: (hostFolder, path, options) => uploadTree(context, hostFolder, path, options),
+    download: (path, hostFolder, limits) => downloadTree(context, path, hostFolder, limits),
+    watch: (path, onEvent, signal) => watchTree(context, path, onEvent, signal),
   };
 }
 
-function refused(
-  error: FileError,
-  path: string,
-): { readonly ok: false; readonly error: FileError; readonly message: string } {
-  return { ok: false, error, message: `${JSON.stringify(path)} ${REASONS[error]}.` };
+/** A bound as the agent reads it. */
+function count(value: number): string {
+  return String(Math.max(0, Math.min(Number.MAX_SAFE_INTEGER, Math.floor(value))));
 }
 
 const KINDS: Readonly<Record<string, FileEntry["kind"]>> = { f: "file", d: "folder", l: "link", o: "other" };
 
 function parseEntries(bytes: Uint8Array): FileEntry[] {
-  const records = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8").split("\0");
+  const records = bytesToName(bytes).split("\0");
   records.pop();
   return records.map((record) => {
     const [kind = "", mode = "", size = ""] = record.split(" ", 3);
     const path = record.slice(kind.length + mode.length + size.length + 3);
     return { path, kind: KINDS[kind] ?? "other", bytes: Number(size), mode: Number.parseInt(mode, 8) };
   });
+}
+
+function parseStatus(bytes: Uint8Array): FileStatus {
+  const [kind = "", mode = "", ...numbers] = bytesToName(bytes).split(" ");
+  const [uid = 0, gid = 0, size = 0, seconds = 0, nanoseconds = 0] = numbers.map(Number);
+  const modifiedMs = seconds * 1000 + Math.floor(nanoseconds / 1e6);
+  return { kind: KINDS[kind] ?? "other", bytes: size, mode: Number.parseInt(mode, 8), uid, gid, modifiedMs };
 }

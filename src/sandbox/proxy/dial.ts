@@ -62,8 +62,9 @@ function connected(socket: Duplex, runtime: Runtime): Promise<Duplex | null> {
 
 /** The machine's DNS servers, IPv4 first. Its hosts file and search domains are not asked: they name what is not public. */
 export function systemResolve(): ResolveName {
-  const resolver = new Resolver({ timeout: RESOLVE_MS_MAX, tries: 2 });
+  let resolver: Resolver | null = null;
   return async (name) => {
+    resolver ??= new Resolver({ timeout: RESOLVE_MS_MAX, tries: 2 });
     const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
     return answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
   };

@@ -8,7 +8,7 @@ import type { NetworkLog, NetworkPolicy } from "../../core/sandbox.ts";
 import type { Frame } from "../frames.ts";
 import { hostRules, isWithin } from "./host-rules.ts";
 import { networkAudit } from "./network-audit.ts";
-import { type ProxyOptions, sandboxProxy } from "./proxy.ts";
+import { type ProxyOptions, type SandboxProxy, sandboxProxy } from "./proxy.ts";
 import { RELAY_PORT, type Relay, type RelayClient, relayOf } from "./relay.ts";
 
 export interface NetworkControlOptions {
@@ -60,7 +60,7 @@ const NO_VARIABLES: Readonly<Record<string, string>> = {};
 /** Throws `request_invalid` for a policy with an entry that cannot be kept, or a bad route. */
 export function networkControl({ runtime, requested: first, proxy: options }: NetworkControlOptions): NetworkControl {
   const audit = networkAudit(runtime);
-  const proxy = sandboxProxy(runtime, options ?? {}, audit);
+  let proxy: SandboxProxy | null = null;
   let requested = first;
   let wanted = hostRules(first);
   let serving: { readonly relay: Relay; isListening: boolean } | null = null;
@@ -72,8 +72,13 @@ export function networkControl({ runtime, requested: first, proxy: options }: Ne
     last = turn;
     return turn;
   };
+  /** A sandbox that never has a network never has a proxy. */
+  const enforce = (): void => {
+    if (wanted.policy.mode !== "off") proxy ??= sandboxProxy(runtime, options ?? {}, audit);
+    proxy?.setRules(wanted);
+  };
   const apply = async (): Promise<void> => {
-    proxy.setRules(wanted);
+    enforce();
     const isOn = wanted.policy.mode !== "off";
     if (serving === null || serving.isListening === isOn) return;
     if (isOn) await serving.relay.start();
@@ -83,7 +88,7 @@ export function networkControl({ runtime, requested: first, proxy: options }: Ne
   const change = (policy: NetworkPolicy): Promise<void> => {
     wanted = hostRules(policy);
     /* Narrower rules hold from this moment, before the agent has heard of it. */
-    proxy.setRules(wanted);
+    enforce();
     return inTurn(apply);
   };
   return {
@@ -99,7 +104,7 @@ export function networkControl({ runtime, requested: first, proxy: options }: Ne
         onFrame: (frame) => relay?.onFrame(frame),
         open: (client) =>
           inTurn(async () => {
-            relay = relayOf(client, (connection) => proxy.serve(connection));
+            relay = relayOf(client, (connection) => proxy?.serve(connection));
             serving = { relay, isListening: false };
             await apply();
           }),

@@ -23,7 +23,7 @@ export interface ProxyOptions {
   readonly connect?: ConnectAddress;
 }
 
-export interface Proxy {
+export interface SandboxProxy {
   serve(connection: RelayConnection): void;
   readonly rules: HostRules;
   /** In force at once; exchanges they do not allow are closed. */
@@ -46,7 +46,7 @@ export function checkRoutes(routes: readonly ProxyRoute[]): void {
   }
 }
 
-export function sandboxProxy(runtime: Runtime, options: ProxyOptions, audit: NetworkAudit): Proxy {
+export function sandboxProxy(runtime: Runtime, options: ProxyOptions, audit: NetworkAudit): SandboxProxy {
   const routes = options.routes ?? [];
   checkRoutes(routes);
   const state: ProxyState = {
