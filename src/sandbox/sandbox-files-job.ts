@@ -1,0 +1,206 @@
+/**
+ * Runs one file operation as a job of the agent (`native/helper/files.c`): its content is the job's input or output, its
+ * exit code is the answer. Large output passes by in a window, so that neither side ever holds a whole tree.
+ */
+import { Failure } from "../core/errors.ts";
+import type { ExecOptions, ExecResult } from "../core/exec.ts";
+import type { FileError, FileResult } from "../core/sandbox-files.ts";
+import { bytesToName, nameToBytes } from "./byte-names.ts";
+import { type CommandContext, startJob } from "./run-command.ts";
+
+/** One that moves bytes of a tmpfs and takes longer than this has met a fault. */
+export const OPERATION_MS = 60_000;
+/** For whole trees, whose speed is also that of the host's disk. */
+export const TREE_MS = 600_000;
+/** For what ends when its caller wants it to. */
+export const ENDLESS_MS = 2_147_483_647;
+const TRIES_MAX = 5;
+const PATH_BYTES_MAX = 4_095;
+/** `OUT_GRANT` of the helper: one byte of input lets so many more bytes out. */
+const GRANT_BYTES = 256 << 10;
+
+/** By exit code; `enum answer` in `native/helper/files.h`. */
+const ANSWERS = [
+  "missing",
+  "denied",
+  "too_large",
+  "not_regular",
+  "is_directory",
+  "not_directory",
+  "refused_link",
+  "no_space",
+  "invalid_path",
+  "unsupported",
+] as const satisfies readonly (FileError | "unsupported")[];
+
+/** `killed`: something in the sandbox ended the operation's process, or its deadline did. */
+export type FileAnswer = "done" | "killed" | "cancelled" | (typeof ANSWERS)[number];
+
+const REASONS: Readonly<Record<FileError, string>> = {
+  missing: "does not exist",
+  denied: "cannot be used: the system refused it, or processes of the sandbox prevented it",
+  too_large: "is larger than allowed",
+  not_regular: "is not a regular file",
+  is_directory: "is a folder, or has one where a file would go",
+  not_directory: "has a part that is not a folder",
+  refused_link: "leads through a link or into /proc, which is refused",
+  no_space: "does not fit: the sandbox's disk or file limit is reached",
+  invalid_path: "is not a valid path: absolute, without NUL, at most 4095 bytes",
+};
+
+export interface FileJob {
+  /** One of `JOB`. */
+  readonly kind: number;
+  /** The first is the path. */
+  readonly argv: readonly string[];
+  readonly uid?: number;
+  readonly input?: ExecOptions["input"];
+  /** Of kept output; default 0. */
+  readonly outputBytesMax?: number;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+  /** Gets the output as it comes; none is kept then. */
+  readonly onBytes?: (bytes: Uint8Array) => void;
+}
+
+export interface FileJobEnd {
+  readonly answer: FileAnswer;
+  readonly result: ExecResult;
+}
+
+/** Runs an operation once. Throws the sandbox's own failure. */
+export async function runFileJob(context: CommandContext, job: FileJob): Promise<FileJobEnd> {
+  const { kind, argv, uid = 0, input, timeoutMs = OPERATION_MS, onBytes } = job;
+  const outputBytesMax = onBytes === undefined ? (job.outputBytesMax ?? 0) : Number.MAX_SAFE_INTEGER;
+  const frame = {
+    kind,
+    uid,
+    argv,
+    killsAtLimit: false,
+    killsDescendants: false,
+    hasInput: input !== undefined,
+    timeoutMs,
+    idleOutputMs: 0,
+    killGraceMs: 0,
+    outputBytesMax,
+    pipes: [],
+    cwd: "/",
+    envVars: {},
+  };
+  const options = {
+    timeoutMs,
+    outputBytesMax,
+    ...(input === undefined ? {} : { input }),
+    ...(job.signal === undefined ? {} : { signal: job.signal }),
+    ...(onBytes === undefined ? {} : { onOutput: (_stream: unknown, bytes: Uint8Array): void => onBytes(bytes) }),
+  };
+  const result = await startJob(context, frame, options, onBytes === undefined).result;
+  if (result.exitCode === 0) return { answer: "done", result };
+  if (result.verdict === "cancelled") return { answer: "cancelled", result };
+  if (result.exitCode === null) return { answer: result.verdict === "start_failed" ? "denied" : "killed", result };
+  return { answer: ANSWERS[result.exitCode - 1] ?? "denied", result };
+}
+
+/**
+ * Runs an operation, again when its process was killed: root of the sandbox may do that, and it is the sandbox's doing
+ * and no loss of it. `run` must be able to begin anew.
+ */
+export async function persist<T extends { readonly answer: FileAnswer }>(run: () => Promise<T>): Promise<T> {
+  let end = await run();
+  for (let tries = 1; end.answer === "killed" && tries < TRIES_MAX; tries += 1) end = await run();
+  return end;
+}
+
+/**
+ * The output of an operation that has a window, as it is taken; the generator's return value is how it ended. Leaving
+ * it early ends the operation.
+ */
+export async function* fileJobOutput(
+  context: CommandContext,
+  job: FileJob,
+): AsyncGenerator<Uint8Array, FileJobEnd | undefined, undefined> {
+  const stop = new AbortController();
+  const queue: Uint8Array[] = [];
+  const grants = grantStream();
+  let isEnded = false;
+  let wake = (): void => undefined;
+  const onBytes = (bytes: Uint8Array): void => {
+    queue.push(bytes);
+    wake();
+  };
+  const running = runFileJob(context, { ...job, input: grants.bytes, onBytes, signal: stop.signal }).finally(() => {
+    isEnded = true;
+    wake();
+  });
+  running.catch(() => undefined);
+  try {
+    for (let taken = 0; ; ) {
+      const bytes = queue.shift();
+      if (bytes !== undefined) {
+        yield bytes;
+        taken += bytes.length;
+        grants.give(Math.floor(taken / GRANT_BYTES));
+        taken %= GRANT_BYTES;
+      } else if (isEnded) {
+        return await running;
+      } else {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    }
+  } finally {
+    grants.end();
+    stop.abort();
+  }
+}
+
+interface GrantStream {
+  readonly bytes: AsyncIterable<Uint8Array>;
+  give(count: number): void;
+  end(): void;
+}
+
+function grantStream(): GrantStream {
+  let given = 0;
+  let isOver = false;
+  let wake = (): void => undefined;
+  async function* stream(): AsyncGenerator<Uint8Array> {
+    while (!isOver) {
+      if (given > 0) {
+        const count = given;
+        given = 0;
+        yield new Uint8Array(count);
+      } else {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    }
+  }
+  return {
+    bytes: stream(),
+    give: (count) => {
+      given += count;
+      if (count > 0) wake();
+    },
+    end: () => {
+      isOver = true;
+      wake();
+    },
+  };
+}
+
+/** Whether the agent can be asked about a path at all. */
+export function isSandboxPath(path: string): boolean {
+  if (!path.startsWith("/") || path.includes("\0")) return false;
+  const bytes = nameToBytes(path);
+  return bytes.length <= PATH_BYTES_MAX && (path.isWellFormed() || bytesToName(bytes) === path);
+}
+
+/** The answer of an operation that did not end well, as a value. Throws `unsupported` for what the provider has not. */
+export function refused(answer: FileAnswer, path: string): Extract<FileResult<never>, { readonly ok: false }> {
+  if (answer === "unsupported") throw new Failure("unsupported", "This sandbox keeps no layer of its own to look at.");
+  const error = answer === "done" || answer === "killed" || answer === "cancelled" ? "denied" : answer;
+  return { ok: false, error, message: `${JSON.stringify(path)} ${REASONS[error]}.` };
+}
