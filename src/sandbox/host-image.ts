@@ -24,11 +24,9 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { cacheFolder } from "../../native/build.ts";
+import { Failure } from "../core/errors.ts";
 import type { Runtime } from "../core/runtime.ts";
-
-/** Sandbox root as the host sees it; `SUB_UID` of the helper. */
-export const SUB_UID = 100_000;
-export const SUB_UID_COUNT = 65_536;
+import { SUB_UID, type UserIds, userIds } from "./user-ids.ts";
 
 export interface HostImage {
   readonly folder: string;
@@ -161,7 +159,7 @@ function libraryFolders(): { readonly path: string; readonly changed: number }[]
  * Without a loader cache each program start tries a dozen folders for each library. A machine without ldconfig has
  * sandboxes that start programs a little slower.
  */
-function writeLoaderCache(root: string): void {
+function writeLoaderCache(root: string, ids: UserIds): void {
   const configuration = join(root, "etc/ld.so.conf");
   const cache = join(root, "etc/ld.so.cache");
   writeFileSync(
@@ -176,11 +174,20 @@ function writeLoaderCache(root: string): void {
       env: { PATH: "/usr/sbin:/sbin:/usr/bin:/bin" },
     });
   } catch {}
-  for (const path of [configuration, cache]) if (existsSync(path)) chownSync(path, SUB_UID, SUB_UID);
+  if (ids.kind === "root")
+    for (const path of [configuration, cache]) if (existsSync(path)) chownSync(path, SUB_UID, SUB_UID);
 }
 
-/** Builds the skeleton, or finds it built. Needs root, because the files belong to the sandbox's root. */
-export function buildHostImage(runtime: Runtime, imageFolder: string = join(cacheFolder(), "images")): HostImage {
+/**
+ * Builds the skeleton, or finds it built: one for each kind of ownership, because overlay in a user namespace works only on
+ * files of its own ids. `helper` is the built helper program, which an ordinary user with a range of ids needs.
+ */
+export function buildHostImage(
+  runtime: Runtime,
+  imageFolder: string = join(cacheFolder(), "images"),
+  helper?: string,
+  ids: UserIds = userIds(),
+): HostImage {
   const entries = skeleton();
   const skeletonHash = createHash("sha256")
     .update(JSON.stringify([entries, libraryFolders()]))
@@ -188,28 +195,54 @@ export function buildHostImage(runtime: Runtime, imageFolder: string = join(cach
   const hash = createHash("sha256")
     .update(JSON.stringify([skeletonHash, hostVersions()]))
     .digest("hex");
-  const target = join(imageFolder, `host-${skeletonHash.slice(0, 24)}`);
+  const owner = ids.kind === "root" ? "" : `-${ids.kind}-${ids.base}`;
+  const target = join(imageFolder, `host-${skeletonHash.slice(0, 24)}${owner}`);
   if (existsSync(target)) return { folder: target, hash };
   const temporary = `${target}.${runtime.id()}`;
   mkdirSync(temporary, { recursive: true, mode: 0o755 });
+  const all = [folder("."), ...entries];
   try {
-    for (const entry of [folder("."), ...entries]) place(temporary, entry);
-    writeLoaderCache(temporary);
+    for (const entry of all) place(temporary, entry, ids);
+    writeLoaderCache(temporary, ids);
+    if (ids.kind === "range") giveToRange(temporary, all, requireHelper(helper));
     renameSync(temporary, target);
   } catch (error) {
     if (!existsSync(target)) throw error;
   } finally {
-    rmSync(temporary, { recursive: true, force: true });
+    removeTree(temporary, ids, helper);
   }
   return { folder: target, hash };
 }
 
-function place(root: string, entry: Entry): void {
+function place(root: string, entry: Entry, ids: UserIds): void {
   const path = join(root, entry.path);
   mkdirSync(dirname(path), { recursive: true });
   if (entry.link !== undefined) symlinkSync(entry.link, path);
   else if (entry.text !== undefined) writeFileSync(path, entry.text);
   else mkdirSync(path, { recursive: true });
-  lchownSync(path, SUB_UID + entry.uid, SUB_UID + entry.uid);
+  if (ids.kind === "root") lchownSync(path, SUB_UID + entry.uid, SUB_UID + entry.uid);
   if (entry.link === undefined) chmodSync(path, entry.mode);
+}
+
+/** Only inside a namespace of the user's range may the user give files to the ids of that range. */
+function giveToRange(root: string, entries: readonly Entry[], helper: string): void {
+  const give = (uid: number, ...paths: readonly string[]): void => {
+    const owner = `${SUB_UID + uid}:${SUB_UID + uid}`;
+    execFileSync(helper, ["inside", "chown", ...(uid === 0 ? ["-hR"] : ["-h"]), owner, ...paths], inRange);
+  };
+  give(0, root);
+  for (const entry of entries) if (entry.uid !== 0) give(entry.uid, join(root, entry.path));
+}
+
+const inRange = { stdio: "ignore", env: { PATH: "/usr/bin:/bin", SANDLOT_IDS: "range" } } as const;
+
+function removeTree(path: string, ids: UserIds, helper: string | undefined): void {
+  if (!existsSync(path)) return;
+  if (ids.kind === "range" && helper !== undefined) execFileSync(helper, ["inside", "rm", "-rf", path], inRange);
+  else rmSync(path, { recursive: true, force: true });
+}
+
+function requireHelper(helper: string | undefined): string {
+  if (helper !== undefined) return helper;
+  throw new Failure("unexpected", "The host image of a range of ids is made with the helper, which was not given.");
 }

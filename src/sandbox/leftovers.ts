@@ -4,9 +4,12 @@
  */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
-import { SUB_UID, SUB_UID_COUNT } from "./host-image.ts";
+import { SUB_UID_COUNT, userIds } from "./user-ids.ts";
 
 const TOKEN = /sandlot-([0-9a-f]{8})-(\d+)-(\d+)-(\d+)-[0-9a-f]{8}/;
+
+/** Stands for the owner of an agent whose zygote is gone. */
+const ORPHAN = "orphan";
 
 export interface Leftover {
   readonly kind: "group" | "folder" | "process";
@@ -22,6 +25,7 @@ export function ownerIn(text: string): string | null {
 
 /** `unknown` when the token is of another pid namespace, where this process cannot look. */
 export function ownerState(owner: string): "live" | "dead" | "unknown" {
+  if (owner === ORPHAN) return "dead";
   const [, boot = "", space = "", pid = "", started = ""] = TOKEN.exec(owner) ?? [];
   if (!readText("/proc/sys/kernel/random/boot_id").startsWith(boot)) return "dead";
   if (`pid:[${space}]` !== readLink("/proc/self/ns/pid")) return "unknown";
@@ -35,7 +39,9 @@ export function findLeftovers(runParent: string): Leftover[] {
 }
 
 function groups(): Leftover[] {
-  return groupMounts().flatMap((mount) => named(mount).map((item): Leftover => ({ kind: "group", ...item })));
+  return [...groupMounts(), ...delegatedGroups()].flatMap((parent) =>
+    named(parent).map((item): Leftover => ({ kind: "group", ...item })),
+  );
 }
 
 function folders(runParent: string): Leftover[] {
@@ -57,15 +63,41 @@ export function groupMounts(): string[] {
     .map((line) => line.split(" ")[4] ?? "");
 }
 
-/** Processes of a sandbox: a sub-uid of ours, in a control group with an owner's token. */
+/** Where the zygote of an ordinary user may have made its groups: the v2 group of this process and those above it. */
+function delegatedGroups(): string[] {
+  const mount = readText("/proc/self/mountinfo")
+    .split("\n")
+    .find((line) => / - cgroup2 /.test(line))
+    ?.split(" ")[4];
+  const own = /^0::\/(.+)$/m.exec(readText("/proc/self/cgroup"))?.[1]?.split("/") ?? [];
+  return mount === undefined ? [] : own.map((_, index) => join(mount, ...own.slice(0, index + 1)));
+}
+
+/** Processes of a sandbox: of ids this user gives, in a control group with an owner's token, or left by their zygote. */
 function processes(): Leftover[] {
+  const { base, kind } = userIds();
+  const count = kind === "self" ? 1 : SUB_UID_COUNT;
   return entries("/proc").flatMap((entry): Leftover[] => {
     if (!/^\d+$/.test(entry)) return [];
-    const uid = Number(/^Uid:\s+(\d+)/m.exec(readText(`/proc/${entry}/status`))?.[1] ?? -1);
-    if (uid < SUB_UID || uid >= SUB_UID + SUB_UID_COUNT) return [];
-    const owner = ownerIn(readText(`/proc/${entry}/cgroup`));
+    const uid = Number(statusOf(entry, "Uid") || -1);
+    if (uid < base || uid >= base + count) return [];
+    const owner = ownerIn(readText(`/proc/${entry}/cgroup`)) ?? (isOrphan(entry) ? ORPHAN : null);
     return owner === null ? [] : [{ kind: "process", name: entry, owner }];
   });
+}
+
+/** An agent that no zygote waits for. Without groups nothing else tells whose it was, and its end ends its sandbox. */
+function isOrphan(pid: string): boolean {
+  return (
+    statusOf(pid, "Name") === "sandlot-agent" &&
+    statusOf(pid, "NSpid", 2) === "1" &&
+    statusOf(statusOf(pid, "PPid"), "Name") !== "sandlot-zygote"
+  );
+}
+
+function statusOf(pid: string, field: string, word = 1): string {
+  const line = new RegExp(`^${field}:\\s+(.*)`, "m").exec(readText(`/proc/${pid}/status`))?.[1] ?? "";
+  return line.split(/\s+/)[word - 1] ?? "";
 }
 
 function entries(folder: string): string[] {
