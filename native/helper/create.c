@@ -30,7 +30,7 @@ static int keep(int fd, int *next) {
 }
 
 /* The zygote holds the channel of every sandbox; a child that kept one would hide another sandbox's end. */
-static const char *keep_only(int *channel, int *go, struct box_groups *groups) {
+static const char *keep_only(int *channel, int *go, struct box_groups *groups, struct box_storage *storage) {
   int next = KEEP_FROM;
   int *others[] = {&groups->leaf_root,   &groups->leaf_join, &groups->leaf_park,   &groups->oom_events, &groups->memory_now,
                    &groups->memory_peak, &groups->pids_now,  &groups->pids_events, &groups->cpu_stat};
@@ -42,6 +42,9 @@ static const char *keep_only(int *channel, int *go, struct box_groups *groups) {
     groups->park[at] = keep(groups->park[at], &next);
   }
   for (size_t at = 0; at < sizeof others / sizeof *others; at++) *others[at] = keep(*others[at], &next);
+  storage->own = -1;
+  storage->lent = keep(storage->lent, &next);
+  for (int at = 0; at < storage->layer_count; at++) storage->layers[at] = keep(storage->layers[at], &next);
   groups->clone_into = -1;
   if (*channel < 0 || *go < 0) return "keep the channel";
   syscall(SYS_close_range, 0, KEEP_FROM - 1, 0);
@@ -52,9 +55,9 @@ static const char *keep_only(int *channel, int *go, struct box_groups *groups) {
 }
 
 __attribute__((noreturn)) static void child(const struct box_request *request, int channel, int go,
-                                            struct box_groups groups) {
+                                            struct box_groups groups, struct box_storage storage) {
   char byte;
-  const char *failed = keep_only(&channel, &go, &groups);
+  const char *failed = keep_only(&channel, &go, &groups, &storage);
   /* Until the maps are written this process is nobody; it must not go on before. */
   if (failed == NULL && read(go, &byte, 1) != 1) _exit(1);
   if (failed == NULL && (setresgid(0, 0, 0) != 0 || setgroups(0, NULL) != 0 || setresuid(0, 0, 0) != 0))
@@ -64,8 +67,11 @@ __attribute__((noreturn)) static void child(const struct box_request *request, i
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (failed == NULL) failed = groups_hide(&groups);
   if (failed == NULL) failed = confine_early();
-  if (failed == NULL) failed = rootfs_enter(request);
+  if (failed == NULL) failed = rootfs_enter(request, &storage);
+  storage_close(&storage); /* attached by now */
   if (failed == NULL) failed = confine_late(request->is_strict);
+  if (failed == NULL && fault_at(request, "confine")) failed = "confine";
+  if (failed == NULL && fault_at(request, "first exec")) failed = "start the first command";
   if (failed != NULL) {
     char text[256];
     int bytes = snprintf(text, sizeof text, "%s: %s", failed, strerror(errno));
@@ -76,43 +82,68 @@ __attribute__((noreturn)) static void child(const struct box_request *request, i
   agent_main(channel, channel, &groups, request);
 }
 
-/* The sandbox's PID 1, or -1 with `step` naming what failed. */
-pid_t box_clone(const struct box_request *request, int channel, const char **step) {
-  struct box_groups groups;
+bool fault_at(const struct box_request *request, const char *step) {
+  if (request->fault[0] == 0 || strcmp(request->fault, step) != 0) return false;
+  errno = request->fault_error;
+  return true;
+}
+
+static pid_t clone_child(const struct box_request *request, int channel, int go, const struct box_groups *groups,
+                         const struct box_storage *storage) {
+  struct clone_args arguments = {
+      .flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC,
+      .exit_signal = SIGCHLD,
+  };
+  if (groups->clone_into >= 0) {
+    arguments.flags |= CLONE_INTO_CGROUP;
+    arguments.cgroup = (uint64_t)groups->clone_into;
+  }
+  pid_t pid = (pid_t)syscall(SYS_clone3, &arguments, sizeof arguments);
+  if (pid == 0) child(request, channel, go, *groups, *storage);
+  return pid;
+}
+
+/* The child waits at `go` until its ids are mapped; one that never may go on is ended. */
+static pid_t start_child(const struct box_request *request, int channel, const struct box_groups *groups,
+                         const struct box_storage *storage, const char **step) {
   int go[2];
-  *step = "make the control groups";
-  if (groups_create(request, &groups) != 0) return -1;
   *step = "open a pipe";
-  pid_t pid = -1;
-  if (pipe2(go, O_CLOEXEC) == 0) {
-    struct clone_args arguments = {
-        .flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC,
-        .exit_signal = SIGCHLD,
-    };
-    if (groups.clone_into >= 0) {
-      arguments.flags |= CLONE_INTO_CGROUP;
-      arguments.cgroup = (uint64_t)groups.clone_into;
-    }
-    *step = "clone with namespaces";
-    pid = (pid_t)syscall(SYS_clone3, &arguments, sizeof arguments);
-    if (pid == 0) child(request, channel, go[0], groups);
-    close(go[0]);
-    if (pid > 0) {
-      *step = "write the id maps";
-      bool ok = maps_write(pid) && write(go[1], "g", 1) == 1;
-      if (!ok) {
-        int error = errno;
-        kill(pid, SIGKILL);
-        waitpid(pid, NULL, 0);
-        errno = error;
-        pid = -1;
-      }
-    }
-    close(go[1]);
+  if (pipe2(go, O_CLOEXEC) != 0) return -1;
+  *step = "clone with namespaces";
+  pid_t pid = clone_child(request, channel, go[0], groups, storage);
+  close(go[0]);
+  bool ok = pid > 0 && !fault_at(request, "clone");
+  if (ok) {
+    *step = "write the id maps";
+    ok = maps_write(pid) && !fault_at(request, "maps") && write(go[1], "g", 1) == 1;
   }
   int error = errno;
+  if (!ok && pid > 0) {
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    pid = -1;
+  }
+  close(go[1]);
+  errno = error;
+  return pid;
+}
+
+pid_t box_clone(const struct box_request *request, int channel, struct box_storage *storage, const char **step) {
+  struct box_groups groups;
+  *step = "make the control groups";
+  if (groups_create(request, &groups) != 0) return -1;
+  pid_t pid = -1;
+  if (!fault_at(request, "groups")) {
+    *step = "make the storage";
+    if (storage_open(request, storage)) pid = start_child(request, channel, &groups, storage, step);
+  }
+  int error = errno;
+  storage_close(storage);
   groups_close(&groups);
-  if (pid < 0) groups_remove(request->id);
+  if (pid < 0) {
+    if (storage->own >= 0) close(storage->own);
+    storage->own = -1;
+  }
   errno = error;
   return pid;
 }

@@ -243,3 +243,10 @@ bool groups_remove(const char *id) {
 void groups_remove_owner(void) {
   for (int which = 0; which < HIERARCHIES; which++) remove_folder(root_fd[which], owner_name);
 }
+
+int groups_freezer(const char *id) {
+  char path[128];
+  snprintf(path, sizeof path, "%s/work", id);
+  errno = ENOSYS;
+  return owner_fd[V2] < 0 ? -1 : openat(owner_fd[V2], path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}

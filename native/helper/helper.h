@@ -51,12 +51,28 @@ enum frame_type {
 #define SUB_UID 100000
 #define SUB_UID_COUNT 65536
 
+#define LOWERS_BYTES 3072
 struct box_request {
   char id[64];
   uint64_t memory_bytes, disk_bytes, shm_bytes;
   uint64_t files_max, processes_max, cpu_quota_us;
   bool is_strict; /* only the calls of seccomp-allowed.c */
   unsigned cores, first_core, shape; /* chosen by machine_choose */
+  bool binds_system; /* the host's system folders lie over the image */
+  uint64_t lifetime_ms; /* 0: none */
+  char lowers[LOWERS_BYTES]; /* folders of the image store, top first, separated by commas */
+  char layers[LOWERS_BYTES]; /* sealed layers above them, likewise */
+  char fault[24]; /* the step after which this creation is made to fail, of tests only */
+  int fault_error;
+};
+
+/* What a new sandbox writes to and stands on, as detached mounts lent to its child. */
+#define LAYERS_MAX 128
+#define LAYER_NAME_BYTES 32
+#define STORAGE_INODES 16 /* of its own folders, beside what the request allows */
+struct box_storage {
+  int own, lent; /* the tmpfs itself, which the zygote keeps, and its clone; -1 where the child mounts one */
+  int layers[LAYERS_MAX], layer_count;
 };
 
 /* Descriptors of one sandbox's groups, opened by the zygote as host root, so the agent may use them without a path. */
@@ -81,13 +97,45 @@ const char *groups_hide(struct box_groups *groups); /* run by the agent; NULL, o
 bool groups_remove(const char *id); /* false while a process still holds one */
 void groups_remove_owner(void);
 bool remove_folder(int parent, const char *name); /* with all below it; true once it is gone */
+int groups_freezer(const char *id); /* the group of a sandbox's commands where it can be frozen, or -1 with errno */
 
-/* zygote.c, create.c */
+/* zygote.c: the loop; boxes.c: sandboxes from their clone until nothing is left of them; request.c */
 int zygote_main(int argc, char **argv);
 void zygote_abandon(const char *step) __attribute__((noreturn)); /* tells errno, undoes the start, ends */
-void staging_prepare(const char *image, const char *run_folder);
-struct box;
-pid_t box_clone(const struct box_request *request, int channel, const char **step);
+void zygote_say_gone(int channel, int status, bool is_expired); /* takes the channel over */
+bool request_parse(const char *text, size_t bytes, struct box_request *out); /* false: malformed */
+void staging_prepare(const char *store, const char *run_folder);
+void box_create(const struct box_request *request, int channel);
+void box_kill(const char *id); /* every one with NULL */
+void box_copy(const char *id, const char *layer); /* copies a live one's storage into the layer while it is frozen */
+bool box_seal(const char *id, const char *layer); /* its storage becomes the layer when it has ended */
+void boxes_reap(void);
+bool boxes_clear(void); /* false while some group of an ended sandbox could not be removed yet */
+int boxes_expire(void); /* ends those past their lifetime; milliseconds to the next, or -1 */
+bool boxes_are_left(void);
+
+/* create.c: the sandbox's PID 1, or -1 with errno and `step` naming what failed; undone on error */
+pid_t box_clone(const struct box_request *request, int channel, struct box_storage *storage, const char **step);
+bool fault_at(const struct box_request *request, const char *step); /* true with errno: fail here */
+
+/* layers.c */
+enum layer_state { LAYERS_READY, LAYERS_PENDING, LAYERS_UNKNOWN };
+bool layers_open(void); /* whether this kernel can lend detached mounts; called once */
+int storage_make(uint64_t bytes, uint64_t files); /* a detached tmpfs, or -1 */
+bool storage_open(const struct box_request *request, struct box_storage *out);
+void storage_close(struct box_storage *storage); /* all but `own` */
+const char *storage_attach(const struct box_request *request, const struct box_storage *storage); /* in the child */
+bool layer_announce(const char *name); /* false: a bad name, or taken */
+void layer_fill(const char *name, int mount); /* takes the mount over, also when the layer was dropped meanwhile */
+void layer_drop(const char *name);
+enum layer_state layers_state(const char *names);
+void layers_merge(const char *name, const char *names); /* tells the owner how it ended */
+
+/* merges.c, merge.c: one layer made of several mounts, or of a sandbox frozen by the group `freezer` (-1: none) */
+void merge_start(const char *name, const int *mounts, int count, int freezer);
+void merge_reaped(pid_t pid, int status);
+void merges_kill(void);
+bool merge_folders(const int *sources, int count, int target); /* run in a child; false with errno */
 
 /* container.c: the agent as the first process of a container that an engine made */
 int container_main(int argc, char **argv);
@@ -102,7 +150,9 @@ bool maps_write(pid_t pid); /* false with errno */
 
 /* rootfs.c, views.c, confine.c: the agent's own preparation; each returns NULL or the name of the step that failed */
 #define BOX_ROOT "/box/root" /* of the sandbox, before it is pivoted to */
-const char *rootfs_enter(const struct box_request *request);
+const char *rootfs_enter(const struct box_request *request, const struct box_storage *storage);
+extern int upper_folder; /* of the agent: its own layer, opened before the root was pivoted; -1 in a container */
+extern int lower_folders[], lower_count; /* what it stands on, top first: sealed layers, then the image */
 const char *views_mount(const struct box_request *request);
 const char *confine_early(void);
 const char *confine_late(bool is_strict);

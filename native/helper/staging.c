@@ -1,5 +1,5 @@
 /*
- * The zygote's own root: a small private tree with the image, the host's system folders, six device nodes and /proc,
+ * The zygote's own root: a small private tree with the images, the host's system folders, six device nodes and /proc,
  * into which the zygote moves before it serves anyone. Each sandbox starts from a copy of this mount table, so host
  * paths are out of reach before the sandbox has even been given its root, and copying the table is cheap.
  */
@@ -62,13 +62,24 @@ static void make_devices(void) {
           "make dev read-only");
 }
 
-void staging_prepare(const char *image, const char *run_folder) {
+/* Where a child attaches the layers it stands on. */
+static void make_layer_points(void) {
+  char path[32];
+  require(mkdir("layers", 0755) == 0, "make layers");
+  for (int at = 0; at < LAYERS_MAX; at++) {
+    snprintf(path, sizeof path, "layers/%d", at);
+    require(mkdir(path, 0755) == 0, path);
+  }
+}
+
+void staging_prepare(const char *store, const char *run_folder) {
   require(unshare(CLONE_NEWNS) == 0, "unshare the mount namespace");
   require(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0, "make mounts private");
   require(mount("tmpfs", run_folder, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=1m") == 0, "mount the staging root");
   require(chdir(run_folder) == 0, "enter the staging root");
-  require(mkdir("lower", 0755) == 0 && mkdir("box", 0755) == 0 && mkdir("proc", 0755) == 0, "make staging folders");
-  bind_read_only(image, "lower");
+  require(mkdir("images", 0755) == 0 && mkdir("box", 0755) == 0 && mkdir("proc", 0755) == 0, "make staging folders");
+  bind_read_only(store, "images");
+  make_layer_points();
   bind_system();
   make_devices();
   require(machine_open(), "prepare the views of the machine");

@@ -24,32 +24,23 @@
 #include <unistd.h>
 
 #define WAITING_MAX 256
-#define CREATE_BYTES_MAX 4096
-
-/* A sandbox from its clone until its groups are removed. */
-struct box {
-  struct box *next;
-  char id[64];
-  pid_t pid;
-  int channel;
-  int status;
-  bool is_dead;
-};
+#define CREATE_BYTES_MAX 8192
 
 /* A connection before its sandbox, which has not sent its whole create frame yet, or after it, until the other side has
    read the last frame: closing a socket with unread bytes in it would take that frame away. */
 struct waiting {
   int fd; /* -1: free */
   bool is_over;
+  bool is_whole; /* its frame is here; it waits for a layer */
   uint32_t have;
   uint8_t bytes[FRAME_HEADER + CREATE_BYTES_MAX];
 };
 
-static struct box *boxes;
 static struct waiting waiting[WAITING_MAX];
 static char owner[128], run_folder[256];
 static int run_parent = -1;
-static char control_line[256];
+static bool allows_faults;
+static char control_line[4096];
 static size_t control_length;
 
 /* The run folder is reached through its parent's descriptor: the zygote's own root no longer has it. */
@@ -90,67 +81,46 @@ static void name_owner(void) {
   snprintf(owner, sizeof owner, "sandlot-%.8s-%llu-%d-%llu-%08x", boot, inode, getpid(), started, random);
 }
 
-static bool parse_request(char *text, size_t bytes, struct box_request *request) {
-  *request = (struct box_request){0};
-  const char *id = NULL;
-  for (char *at = text; at < text + bytes; at += strlen(at) + 1) {
-    char *value = strchr(at, '=');
-    if (value == NULL) return false;
-    *value++ = 0;
-    uint64_t number = strtoull(value, NULL, 10);
-    if (strcmp(at, "id") == 0) id = value;
-    if (strcmp(at, "memory") == 0) request->memory_bytes = number;
-    if (strcmp(at, "disk") == 0) request->disk_bytes = number;
-    if (strcmp(at, "shm") == 0) request->shm_bytes = number;
-    if (strcmp(at, "files") == 0) request->files_max = number;
-    if (strcmp(at, "processes") == 0) request->processes_max = number;
-    if (strcmp(at, "cpu") == 0) request->cpu_quota_us = number;
-    if (strcmp(at, "seccomp") == 0) request->is_strict = strcmp(value, "strict") == 0;
-    at = value;
-  }
-  const char *const allowed = "0123456789abcdefghijklmnopqrstuvwxyz"; /* it becomes a folder's name */
-  if (id == NULL || id[0] == 0 || strlen(id) >= sizeof request->id || strspn(id, allowed) != strlen(id)) return false;
-  strcpy(request->id, id);
-  return request->memory_bytes > 0 && request->disk_bytes > 0 && request->files_max > 0 &&
-         request->processes_max > 0 && request->cpu_quota_us >= 1000;
-}
-
 static struct waiting *free_slot(void) {
   for (int at = 0; at < WAITING_MAX; at++)
     if (waiting[at].fd < 0) return &waiting[at];
   return NULL;
 }
 
-static void say_gone(int fd, int status) {
+void zygote_say_gone(int fd, int status, bool is_expired) {
   struct waiting *slot = free_slot();
-  frame_send_now(fd, 0, FRAME_GONE, &status, sizeof status);
+  int payload[2] = {status, is_expired};
+  frame_send_now(fd, 0, FRAME_GONE, payload, sizeof payload);
   shutdown(fd, SHUT_WR);
   if (slot == NULL) close(fd);
   else *slot = (struct waiting){.fd = fd, .is_over = true};
 }
 
-static void refuse(int fd, const char *step, int error) {
-  char text[256];
-  int bytes = snprintf(text, sizeof text, "%s: %s", step, strerror(error));
-  frame_send_now(fd, 0, FRAME_ERROR, text, (uint32_t)bytes);
-  say_gone(fd, 0);
+static void refuse(struct waiting *from, const char *why) {
+  int fd = from->fd;
+  from->fd = -1;
+  frame_send_now(fd, 0, FRAME_ERROR, why, (uint32_t)strlen(why));
+  zygote_say_gone(fd, 0, false);
 }
 
-static void create(int fd, char *text, size_t bytes) {
+static bool read_control(void);
+
+/* A sandbox that stands on a layer waits until that has been sealed. */
+static void create(struct waiting *from, uint32_t bytes) {
   struct box_request request;
-  if (!parse_request(text, bytes, &request)) return refuse(fd, "read the create frame", EINVAL);
-  if (!machine_choose(&request)) return refuse(fd, "describe the machine", errno);
-  struct box *box = calloc(1, sizeof *box);
-  const char *step = "allocate";
-  pid_t pid = box == NULL ? -1 : box_clone(&request, fd, &step);
-  if (pid < 0) {
-    refuse(fd, step, errno);
-    free(box);
-    return;
-  }
-  *box = (struct box){.next = boxes, .pid = pid, .channel = fd};
-  strcpy(box->id, request.id);
-  boxes = box;
+  const char *text = (const char *)from->bytes + FRAME_HEADER;
+  if (text[bytes - 1] != 0 || !request_parse(text, bytes, &request)) return refuse(from, "read the create frame");
+  if (request.fault[0] != 0 && !allows_faults) return refuse(from, "read the create frame");
+  enum layer_state state = layers_state(request.layers);
+  /* The owner wrote of its layers before it asked for this; the pipe may not have been read since. */
+  if (state == LAYERS_UNKNOWN && read_control()) state = layers_state(request.layers);
+  if (state == LAYERS_UNKNOWN) return refuse(from, "find the layers");
+  from->is_whole = state == LAYERS_PENDING;
+  if (from->is_whole) return;
+  if (!machine_choose(&request)) return refuse(from, "describe the machine");
+  int fd = from->fd;
+  from->fd = -1;
+  box_create(&request, fd);
 }
 
 /* Reads exactly one frame and not a byte more: what follows belongs to the agent. */
@@ -172,10 +142,7 @@ static void read_create(struct waiting *from) {
       want = FRAME_HEADER + bytes;
     }
     if (from->have == want && want > FRAME_HEADER) {
-      int fd = from->fd;
-      from->fd = -1;
-      if (from->bytes[want - 1] != 0) return refuse(fd, "read the create frame", EINVAL);
-      return create(fd, (char *)from->bytes + FRAME_HEADER, bytes);
+      return create(from, bytes);
     }
     ssize_t got = recv(from->fd, from->bytes + from->have, want - from->have, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -200,44 +167,25 @@ static void accept_all(int listener) {
     }
     slot->fd = fd;
     slot->have = 0;
-    slot->is_over = false;
+    slot->is_over = slot->is_whole = false;
     read_create(slot);
   }
 }
 
-static void reap(void) {
-  int status;
-  for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
-    for (struct box *box = boxes; box != NULL; box = box->next)
-      if (box->pid == pid && !box->is_dead) {
-        box->is_dead = true;
-        box->status = status;
-      }
+/* kill ID; seal ID LAYER; drop LAYER; merge LAYER LAYER,LAYER…; copy LAYER ID. */
+static void obey(char *line) {
+  char *verb = strtok(line, " "), *first = strtok(NULL, " "), *second = strtok(NULL, " ");
+  if (verb == NULL || first == NULL) return;
+  if (strcmp(verb, "kill") == 0) box_kill(first);
+  if (strcmp(verb, "drop") == 0) layer_drop(first);
+  if (second == NULL) return;
+  if (strcmp(verb, "seal") == 0 && !box_seal(first, second)) printf("layer %s failed\n", second);
+  if (strcmp(verb, "merge") == 0) layers_merge(first, second);
+  if (strcmp(verb, "copy") == 0) box_copy(second, first);
+  fflush(stdout);
 }
 
-/* Returns whether some group could not be removed yet: the last process of a namespace leaves it a moment after. */
-static bool clear_dead(void) {
-  bool is_left = false;
-  for (struct box **at = &boxes; *at != NULL;) {
-    struct box *box = *at;
-    if (!box->is_dead || !groups_remove(box->id)) {
-      is_left = is_left || box->is_dead;
-      at = &box->next;
-      continue;
-    }
-    say_gone(box->channel, box->status);
-    *at = box->next;
-    free(box);
-  }
-  return is_left;
-}
-
-static void kill_box(const char *id) {
-  for (struct box *box = boxes; box != NULL; box = box->next)
-    if (!box->is_dead && (id == NULL || strcmp(box->id, id) == 0)) kill(box->pid, SIGKILL);
-}
-
-/* Lines of the control pipe: "kill <id>". False at its end. */
+/* Lines of the control pipe. False at its end. */
 static bool read_control(void) {
   ssize_t got = read(0, control_line + control_length, sizeof control_line - 1 - control_length);
   if (got < 0) return errno == EAGAIN || errno == EINTR;
@@ -246,7 +194,7 @@ static bool read_control(void) {
   control_line[control_length] = 0;
   for (char *end; (end = strchr(control_line, '\n')) != NULL;) {
     *end = 0;
-    if (strncmp(control_line, "kill ", 5) == 0) kill_box(control_line + 5);
+    obey(control_line);
     control_length -= (size_t)(end + 1 - control_line);
     memmove(control_line, end + 1, control_length + 1);
   }
@@ -254,11 +202,11 @@ static bool read_control(void) {
 }
 
 static void leave(void) {
-  kill_box(NULL);
-  for (int tries = 0; boxes != NULL && tries < 5000; tries++) {
-    reap();
-    if (boxes != NULL && clear_dead()) usleep(1000);
-    else if (boxes != NULL) usleep(500);
+  box_kill(NULL);
+  merges_kill();
+  for (int tries = 0; boxes_are_left() && tries < 5000; tries++) {
+    boxes_reap();
+    usleep(boxes_clear() ? 500 : 1000);
   }
   groups_remove_owner();
   remove_run_folder();
@@ -285,26 +233,29 @@ static void serve(int listener, int signals) {
     polls[0] = (struct pollfd){.fd = 0, .events = POLLIN};
     polls[1] = (struct pollfd){.fd = signals, .events = POLLIN};
     polls[2] = (struct pollfd){.fd = free_slot() == NULL ? -1 : listener, .events = POLLIN};
-    for (int at = 0; at < WAITING_MAX; at++) polls[3 + at] = (struct pollfd){.fd = waiting[at].fd, .events = POLLIN};
-    if (poll(polls, 3 + WAITING_MAX, is_left ? 1 : -1) < 0 && errno != EINTR) leave();
+    for (int at = 0; at < WAITING_MAX; at++)
+      polls[3 + at] = (struct pollfd){.fd = waiting[at].is_whole ? -1 : waiting[at].fd, .events = POLLIN};
+    int wait_ms = boxes_expire();
+    if (poll(polls, 3 + WAITING_MAX, is_left ? 1 : wait_ms) < 0 && errno != EINTR) leave();
     if (polls[1].revents != 0) {
       struct signalfd_siginfo info;
       while (read(signals, &info, sizeof info) == (ssize_t)sizeof info)
         if (info.ssi_signo == SIGTERM) leave();
-      reap();
+      boxes_reap();
     }
     if (polls[0].revents != 0 && !read_control()) leave();
     for (int at = 0; at < WAITING_MAX; at++)
-      if (polls[3 + at].revents != 0 && waiting[at].fd == polls[3 + at].fd && waiting[at].fd >= 0)
+      if (waiting[at].fd >= 0 && (waiting[at].is_whole || (polls[3 + at].revents != 0 && waiting[at].fd == polls[3 + at].fd)))
         read_create(&waiting[at]);
     if (polls[2].revents != 0) accept_all(listener);
-    is_left = clear_dead();
+    is_left = !boxes_clear();
   }
 }
 
-/* zygote RUN_PARENT IMAGE_FOLDER: prints "ready <owner> <socket> <groups>" or "error <why>", then serves. */
+/* zygote RUN_PARENT STORE [--faults]: prints "ready <owner> <socket> <groups>" or "error <why>", then serves. */
 int zygote_main(int argc, char **argv) {
-  if (argc != 4) return 2;
+  if (argc != 4 && argc != 5) return 2;
+  allows_faults = argc == 5 && strcmp(argv[4], "--faults") == 0;
   struct rlimit files;
   if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
     files.rlim_cur = files.rlim_max;
@@ -331,7 +282,7 @@ int zygote_main(int argc, char **argv) {
   int signals = watch_signals();
   fcntl(0, F_SETFL, fcntl(0, F_GETFL) | O_NONBLOCK);
   staging_prepare(argv[3], run_folder);
-  printf("ready %s %s %s\n", owner, address.sun_path, groups_report());
+  printf("ready %s %s %s layers=%s\n", owner, address.sun_path, groups_report(), layers_open() ? "sealed" : "none");
   fflush(stdout);
   serve(listener, signals);
   return 0;

@@ -3,6 +3,7 @@
  * is shared-kernel and says so. Needs Linux and root; `probe()` tells what is missing and how to get it.
  */
 import type { Socket } from "node:net";
+import { basename, dirname } from "node:path";
 import { buildNative } from "../../native/build.ts";
 import { Failure } from "../core/errors.ts";
 import type { Runtime } from "../core/runtime.ts";
@@ -67,7 +68,7 @@ export function namespaceProvider(options: NamespaceProviderOptions): SandboxPro
       const image = buildHostImage(runtime, options.imageFolder);
       const { path } = await buildNative("helper");
       await sweepLeftovers(runtime, runParent());
-      const zygote = await startZygote(path, image.folder);
+      const zygote = await startZygote(path, { store: dirname(image.folder) });
       await refuseUnkept(zygote);
       const { memory, pids, cpu, kill } = zygote.groups;
       capabilities = capabilitiesOf(
@@ -115,7 +116,7 @@ export function namespaceProvider(options: NamespaceProviderOptions): SandboxPro
         network: request.network.mode,
         labels: { ...request.labels, attemptId: request.attemptId, role: request.role, fence: String(request.fence) },
       };
-      const sandbox = await createSandbox(options, { zygote, socket }, request, info, signal);
+      const sandbox = await createSandbox(options, { zygote, socket, image }, request, info, signal);
       live.set(id, sandbox.sandbox);
       void sandbox.gone.then(() => live.delete(id));
       return sandbox.sandbox;
@@ -168,7 +169,7 @@ async function tryOneSandbox(options: NamespaceProviderOptions): Promise<Zygote[
   requireRoot();
   const image = buildHostImage(options.runtime, options.imageFolder);
   const { path } = await buildNative("helper");
-  const zygote = await startZygote(path, image.folder);
+  const zygote = await startZygote(path, { store: dirname(image.folder) });
   const provider = namespaceProvider(options);
   try {
     if (unkeptLimits(zygote.groups).length > 0) return zygote.groups;
@@ -183,7 +184,7 @@ async function tryOneSandbox(options: NamespaceProviderOptions): Promise<Zygote[
 
 async function createSandbox(
   { runtime, proxy }: NamespaceProviderOptions,
-  { zygote, socket }: { readonly zygote: Zygote; readonly socket: Socket },
+  { zygote, socket, image }: Engine & { readonly socket: Socket },
   request: SandboxRequest,
   info: SandboxInfo,
   signal: AbortSignal,
@@ -200,7 +201,7 @@ async function createSandbox(
       return { ...network.envVars, ...request.envVars };
     },
   };
-  socket.write(encodeFrame(0, FRAME.create, 0, encodeCreate(info)));
+  socket.write(encodeFrame(0, FRAME.create, 0, encodeCreate(info, request, basename(image.folder))));
   /* Sent at once behind the create frame: the sandbox is ready when this first command has answered. */
   const first = startCommand(context, ["/bin/true"], { timeoutMs: CREATE_MS_MAX, outputBytesMax: 1_024 });
   const abort = (): void => kill();
@@ -237,7 +238,7 @@ function refuseCancelled(signal: AbortSignal): void {
     throw new Failure("cancelled", "The creation of a sandbox was cancelled.", { cause: signal.reason });
 }
 
-function encodeCreate(info: SandboxInfo): Buffer {
+function encodeCreate(info: SandboxInfo, request: SandboxRequest, lowers: string): Buffer {
   const { limits } = info;
   const fields = {
     id: info.id,
@@ -247,6 +248,9 @@ function encodeCreate(info: SandboxInfo): Buffer {
     files: limits.filesMax,
     processes: limits.processesMax,
     cpu: Math.max(1_000, Math.round(limits.cpus * 100_000)),
+    seccomp: request.seccomp ?? "default",
+    system: 1,
+    lowers,
   };
   return Buffer.from(
     Object.entries(fields)

@@ -1,6 +1,7 @@
 /**
- * The helper process outside the sandboxes: started once per provider, asked for sandboxes over its socket, ended by
- * closing its control pipe. It removes everything itself, also when this process dies without a word.
+ * The helper process outside the sandboxes: started once per provider, asked for sandboxes over its socket and told of
+ * ends and layers over its control pipe, whose end ends it. It removes everything itself, also when this process dies
+ * without a word.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { chmodSync, mkdirSync } from "node:fs";
@@ -22,11 +23,25 @@ export function unkeptLimits({ memory, pids, cpu }: GroupSupport): readonly stri
   return Object.entries({ memory, pids, cpu }).flatMap(([name, where]) => (where === "none" ? [name] : []));
 }
 
+/** Sealed storage of ended sandboxes, on which others may stand. Names are lower-case words, at most 31 characters. */
+export interface ZygoteLayers {
+  /** The storage of a live sandbox becomes the layer when the sandbox has ended; a creation on it waits for that. */
+  seal(boxId: string, layer: string): void;
+  /** Frees a layer once no sandbox stands on it. */
+  drop(layer: string): void;
+  /** Makes one layer of several, top first. Throws `sandbox_unavailable` with what the kernel refused. */
+  merge(layer: string, of: readonly string[]): Promise<void>;
+  /** Copies what a live sandbox has written, which is frozen meanwhile. Throws like `merge`. */
+  copy(layer: string, boxId: string): Promise<void>;
+}
+
 export interface Zygote {
   readonly pid: number;
   /** Its owner token: the name of its run folder and of its control groups. */
   readonly owner: string;
   readonly groups: GroupSupport;
+  /** Null on a kernel that cannot lend a mount twice (before 6.15): its sandboxes have no snapshots. */
+  readonly layers: ZygoteLayers | null;
   /** False once the process has ended or refused a connection. */
   isAlive(): boolean;
   connect(): Promise<Socket>;
@@ -54,9 +69,17 @@ export function runParent(): string {
   );
 }
 
+export interface ZygoteOptions {
+  /** The image store's folder; images put there later can be used too. */
+  readonly store: string;
+  /** Lets a creation ask to fail at a step. For tests. */
+  readonly allowsFaults?: boolean;
+}
+
 /** Throws `environment_missing` with what the kernel refused. */
-export async function startZygote(program: string, image: string): Promise<Zygote> {
-  const child = spawn(program, ["zygote", runParent(), image], {
+export async function startZygote(program: string, options: ZygoteOptions): Promise<Zygote> {
+  const flags = options.allowsFaults === true ? ["--faults"] : [];
+  const child = spawn(program, ["zygote", runParent(), options.store, ...flags], {
     stdio: ["pipe", "pipe", "inherit"],
     env: {},
     cwd: "/",
@@ -65,7 +88,8 @@ export async function startZygote(program: string, image: string): Promise<Zygot
     child.on("error", () => resolve());
     child.on("exit", () => resolve());
   });
-  const line = await firstLine(child, ended);
+  const lines = readLines(child, ended);
+  const line = await lines.first;
   const [word, owner = "", socketPath = "", ...rest] = line.split(" ");
   if (word !== "ready") {
     const reason = line.replace(/^error /, "") || "it ended without a word";
@@ -81,6 +105,9 @@ export async function startZygote(program: string, image: string): Promise<Zygot
   /* The helper must not keep the program running; the program's end ends the helper. */
   child.unref();
   for (const stream of [child.stdin, child.stdout]) (stream as unknown as { unref?: () => void }).unref?.();
+  const tell = (command: string): void => {
+    if (isAlive) child.stdin.write(`${command}\n`);
+  };
   return {
     pid: child.pid ?? 0,
     owner,
@@ -90,6 +117,7 @@ export async function startZygote(program: string, image: string): Promise<Zygot
       cpu: support["cpu"] ?? "none",
       kill: support["kill"] ?? "none",
     },
+    layers: support["layers"] === "sealed" ? layerCommands(tell, lines, ended) : null,
     isAlive: () => isAlive,
     connect: async () => {
       try {
@@ -99,9 +127,7 @@ export async function startZygote(program: string, image: string): Promise<Zygot
         throw error;
       }
     },
-    kill: (id) => {
-      if (isAlive) child.stdin.write(`kill ${id}\n`);
-    },
+    kill: (id) => tell(`kill ${id}`),
     close: async () => {
       child.ref();
       child.stdin.end();
@@ -110,17 +136,60 @@ export async function startZygote(program: string, image: string): Promise<Zygot
   };
 }
 
-function firstLine(child: ChildProcessByStdio<Writable, Readable, null>, ended: Promise<void>): Promise<string> {
-  let text = "";
-  return new Promise((resolve) => {
-    child.stdout.on("data", (chunk: Buffer) => {
-      text += chunk.toString("utf8");
-      const end = text.indexOf("\n");
-      if (end >= 0) resolve(text.slice(0, end));
-    });
-    child.stdout.on("close", () => resolve(text.trim()));
-    void ended.then(() => resolve(text.trim()));
+function layerCommands(tell: (command: string) => void, lines: Lines, ended: Promise<void>): ZygoteLayers {
+  const waiting = new Map<string, (failure: Failure | null) => void>();
+  lines.onLine = (line) => {
+    const [word, layer = "", state, ...why] = line.split(" ");
+    if (word !== "layer") return;
+    const failure = new Failure("sandbox_unavailable", `A layer could not be made: ${why.join(" ")}.`);
+    waiting.get(layer)?.(state === "ready" ? null : failure);
+  };
+  void ended.then(() => {
+    const failure = new Failure("sandbox_lost", "A layer could not be made: the sandbox helper ended.");
+    for (const settle of [...waiting.values()]) settle(failure);
   });
+  const make = (layer: string, command: string): Promise<void> =>
+    new Promise((resolve, reject) => {
+      waiting.set(layer, (failure) => {
+        waiting.delete(layer);
+        if (failure === null) resolve();
+        else reject(failure);
+      });
+      tell(command);
+    });
+  return {
+    seal: (boxId, layer) => tell(`seal ${boxId} ${layer}`),
+    drop: (layer) => tell(`drop ${layer}`),
+    merge: (layer, of) => make(layer, `merge ${layer} ${of.join(",")}`),
+    copy: (layer, boxId) => make(layer, `copy ${layer} ${boxId}`),
+  };
+}
+
+interface Lines {
+  /** All there was, when the process ended before a whole line. */
+  readonly first: Promise<string>;
+  /** Called with every line after the first. */
+  onLine: (line: string) => void;
+}
+
+function readLines(child: ChildProcessByStdio<Writable, Readable, null>, ended: Promise<void>): Lines {
+  let text = "";
+  let resolveFirst: (line: string) => void = () => undefined;
+  let hasFirst = false;
+  const lines: Lines = { first: new Promise((resolve) => (resolveFirst = resolve)), onLine: () => undefined };
+  child.stdout.on("data", (chunk: Buffer) => {
+    text += chunk.toString("utf8");
+    for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n")) {
+      const line = text.slice(0, end);
+      text = text.slice(end + 1);
+      if (hasFirst) lines.onLine(line);
+      else resolveFirst(line);
+      hasFirst = true;
+    }
+  });
+  child.stdout.on("close", () => resolveFirst(text.trim()));
+  void ended.then(() => resolveFirst(text.trim()));
+  return lines;
 }
 
 function connectTo(path: string): Promise<Socket> {

@@ -1,0 +1,126 @@
+/*
+ * The sandboxes of this zygote, from their clone until their groups are removed. One past its lifetime is killed here,
+ * whatever its owner does; the storage of a sealed one becomes a layer the moment its last process has ended.
+ */
+#define _GNU_SOURCE
+#include "helper.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct box {
+  struct box *next;
+  char id[64];
+  pid_t pid;
+  int channel, status;
+  int storage; /* -1: none of its own here */
+  char seals[LAYER_NAME_BYTES]; /* the layer its storage becomes; empty: none */
+  uint64_t deadline_us; /* 0: none */
+  bool is_dead, is_expired;
+};
+
+static struct box *boxes;
+
+static void tell_error(int channel, const char *step, int error) {
+  char text[256];
+  int bytes = snprintf(text, sizeof text, "%s: %s", step, strerror(error));
+  frame_send_now(channel, 0, FRAME_ERROR, text, (uint32_t)bytes);
+}
+
+void box_create(const struct box_request *request, int channel) {
+  struct box_storage storage = {.own = -1, .lent = -1};
+  struct box *box = calloc(1, sizeof *box);
+  const char *step = "allocate";
+  pid_t pid = box == NULL ? -1 : box_clone(request, channel, &storage, &step);
+  if (pid < 0) tell_error(channel, step, errno);
+  if (box == NULL) return zygote_say_gone(channel, 0, false);
+  /* One that failed is dead from the start: its groups go when they can. */
+  *box = (struct box){.next = boxes, .pid = pid, .channel = channel, .storage = storage.own, .is_dead = pid < 0};
+  if (request->lifetime_ms > 0) box->deadline_us = clock_us() + request->lifetime_ms * 1000;
+  strcpy(box->id, request->id);
+  boxes = box;
+}
+
+void box_kill(const char *id) {
+  for (struct box *box = boxes; box != NULL; box = box->next)
+    if (!box->is_dead && (id == NULL || strcmp(box->id, id) == 0)) kill(box->pid, SIGKILL);
+}
+
+static void settle_storage(struct box *box) {
+  if (box->storage < 0) return;
+  if (box->seals[0] != 0) layer_fill(box->seals, box->storage);
+  else close(box->storage);
+  box->storage = -1;
+}
+
+static struct box *find(const char *id) {
+  struct box *box = boxes;
+  while (box != NULL && strcmp(box->id, id) != 0) box = box->next;
+  return box;
+}
+
+void box_copy(const char *id, const char *layer) {
+  struct box *box = find(id);
+  errno = ESRCH;
+  int freezer = box == NULL || box->is_dead || box->storage < 0 ? -1 : groups_freezer(id);
+  merge_start(layer, box == NULL ? NULL : &box->storage, freezer < 0 ? 0 : 1, freezer);
+}
+
+bool box_seal(const char *id, const char *layer) {
+  struct box *box = find(id);
+  if (box == NULL || box->storage < 0 || box->seals[0] != 0 || !layer_announce(layer)) return false;
+  strcpy(box->seals, layer);
+  return true;
+}
+
+void boxes_reap(void) {
+  int status;
+  for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+    merge_reaped(pid, status);
+    for (struct box *box = boxes; box != NULL; box = box->next)
+      if (box->pid == pid && !box->is_dead) {
+        box->is_dead = true;
+        box->status = status;
+        settle_storage(box); /* PID 1 is reaped after every other process of its namespace: nobody writes any more */
+      }
+  }
+}
+
+bool boxes_clear(void) {
+  bool is_left = false;
+  for (struct box **at = &boxes; *at != NULL;) {
+    struct box *box = *at;
+    if (!box->is_dead || !groups_remove(box->id)) {
+      is_left = is_left || box->is_dead;
+      at = &box->next;
+      continue;
+    }
+    zygote_say_gone(box->channel, box->status, box->is_expired);
+    *at = box->next;
+    free(box);
+  }
+  return !is_left;
+}
+
+int boxes_expire(void) {
+  uint64_t now = 0, next = UINT64_MAX;
+  for (struct box *box = boxes; box != NULL; box = box->next) {
+    if (box->deadline_us == 0 || box->is_dead || box->is_expired) continue;
+    if (now == 0) now = clock_us();
+    if (box->deadline_us <= now) {
+      box->is_expired = true;
+      kill(box->pid, SIGKILL);
+    } else if (box->deadline_us < next) {
+      next = box->deadline_us;
+    }
+  }
+  if (next == UINT64_MAX) return -1;
+  uint64_t wait_ms = (next - now + 999) / 1000;
+  return wait_ms > 3600000 ? 3600000 : (int)wait_ms;
+}
+
+bool boxes_are_left(void) { return boxes != NULL; }
