@@ -88,11 +88,10 @@ function processes(): Leftover[] {
 
 /** An agent that no zygote waits for. Without groups nothing else tells whose it was, and its end ends its sandbox. */
 function isOrphan(pid: string): boolean {
-  return (
-    statusOf(pid, "Name") === "sandlot-agent" &&
-    statusOf(pid, "NSpid", 2) === "1" &&
-    statusOf(statusOf(pid, "PPid"), "Name") !== "sandlot-zygote"
-  );
+  if (statusOf(pid, "Name") !== "sandlot-agent" || statusOf(pid, "NSpid", 2) !== "1") return false;
+  /* The parent of an agent in a container of an engine is that engine's, and none of ours. */
+  const parent = statusOf(pid, "PPid");
+  return parent === "1" || statusOf(parent, "Name") === "systemd";
 }
 
 function statusOf(pid: string, field: string, word = 1): string {
