@@ -37,10 +37,11 @@ export const LIMITS_CASES: readonly ConformanceCase[] = [
           "import threading, time",
           "try:",
           "  while True: threading.Thread(target=time.sleep, args=(987,), daemon=True).start()",
-          "except RuntimeError: print(threading.active_count())",
+          "except RuntimeError: print(threading.active_count(), flush=True)",
           "import os; os._exit(0)",
         ].join("\n");
         const result = await sandbox.exec(python(script), OPTIONS);
+        expect(result).toMatchObject({ verdict: "exited", exitCode: 0 });
         expect(Number(text(result.stdout))).toBeLessThanOrEqual(REQUEST.limits.processesMax);
         expect(result.processLimitHits).toBeGreaterThan(0);
       }),
