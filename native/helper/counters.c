@@ -20,17 +20,20 @@ uint64_t read_counter(int fd, const char *key) {
   return 0;
 }
 
-/* Six u64; all ones where this host has no such counter. */
+/* Eight u64; all ones where this host has no such counter. */
 void send_stats(uint32_t channel) {
   struct statfs disk;
   bool has_disk = statfs("/", &disk) == 0;
-  uint64_t values[6] = {
+  uint64_t files = has_disk && upper_folder >= 0 ? (uint64_t)(disk.f_files - disk.f_ffree) : UINT64_MAX;
+  uint64_t values[8] = {
       groups.cpu_stat < 0 ? UINT64_MAX : read_counter(groups.cpu_stat, "usage_usec"),
       groups.memory_now < 0 ? UINT64_MAX : read_counter(groups.memory_now, NULL),
       groups.memory_peak < 0 ? UINT64_MAX : read_counter(groups.memory_peak, NULL),
       has_disk ? (uint64_t)(disk.f_blocks - disk.f_bfree) * (uint64_t)disk.f_bsize : UINT64_MAX,
       groups.pids_now < 0 ? UINT64_MAX : read_counter(groups.pids_now, NULL),
       groups.oom_events < 0 ? UINT64_MAX : read_counter(groups.oom_events, "oom_kill"),
+      UINT64_MAX, /* time the processor quota held commands back */
+      files == UINT64_MAX ? files : files > storage_files ? files - storage_files : 0,
   };
   send_frame(channel, FRAME_REPLY, 0, values, sizeof values);
 }

@@ -152,6 +152,7 @@ bool maps_write(pid_t pid); /* false with errno */
 #define BOX_ROOT "/box/root" /* of the sandbox, before it is pivoted to */
 const char *rootfs_enter(const struct box_request *request, const struct box_storage *storage);
 extern int upper_folder; /* of the agent: its own layer, opened before the root was pivoted; -1 in a container */
+extern uint64_t storage_files; /* files and folders of that storage before the first command */
 extern int lower_folders[], lower_count; /* what it stands on, top first: sealed layers, then the image */
 const char *views_mount(const struct box_request *request);
 const char *confine_early(void);

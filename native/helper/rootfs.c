@@ -11,12 +11,14 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define LOWERS_MAX (LAYERS_MAX + 64)
 
 int upper_folder = -1;
+uint64_t storage_files;
 int lower_folders[LOWERS_MAX], lower_count;
 
 /* Appends one folder to the list, and keeps it open for the agent; relative names, as mount options are one page. */
@@ -92,5 +94,7 @@ const char *rootfs_enter(const struct box_request *request, const struct box_sto
   if (failed != NULL) return failed;
   if (chdir(BOX_ROOT) != 0 || syscall(SYS_pivot_root, ".", ".") != 0) return "pivot into the root";
   if (umount2(".", MNT_DETACH) != 0 || chdir("/") != 0) return "detach the old root";
+  struct statfs storage_now;
+  if (statfs("/", &storage_now) == 0) storage_files = (uint64_t)(storage_now.f_files - storage_now.f_ffree);
   return fault_at(request, "pivot") ? "pivot" : NULL;
 }

@@ -162,7 +162,7 @@ export class AgentClient {
       const step = frame.payload.toString("utf8");
       this.#error = new Failure("sandbox_unavailable", `Sandbox ${this.id} could not be made: ${step}.`);
     } else if (frame.type === FRAME.gone) {
-      this.#end(this.#whyGone(frame.payload.readInt32LE(0)));
+      this.#end(this.#whyGone(frame.payload));
       this.#socket.destroy();
     } else if (frame.channel >= RELAY_CHANNEL_MIN) {
       this.#options.onRelayFrame?.(frame);
@@ -171,7 +171,11 @@ export class AgentClient {
     }
   }
 
-  #whyGone(status: number): Failure {
+  /** A second word that is not zero: the helper ended the sandbox because its lifetime had passed. */
+  #whyGone(payload: Buffer): Failure {
+    const status = payload.readInt32LE(0);
+    if (payload.length >= 8 && payload.readInt32LE(4) !== 0)
+      return new Failure("sandbox_destroyed", `Sandbox ${this.id} was destroyed: its lifetime had passed.`);
     const signal = status & 0x7f;
     if (SIGNALS_FROM_INSIDE.includes(signal))
       return new Failure("sandbox_killed", `Sandbox ${this.id} was ended by a command inside it (signal ${signal}).`);
