@@ -148,6 +148,46 @@ test("a replay tells instruction, action, observation, verdict by tier, failing 
   expect(text).toMatch(/outcome +graded, completed/);
 });
 
+test("a replay tells what the sandbox used, and how it went over time where that was sampled", async () => {
+  const curve = {
+    atMs: [1_000, 2_000, 3_000],
+    cpuMs: [1_000, 1_500, 1_500],
+    throttledMs: [0, 0, 0],
+    memoryBytes: [2 ** 20, 64 * 2 ** 20, 32 * 2 ** 20],
+    diskBytes: [0, 0, null],
+    files: [1, 2, 3],
+    processes: [1, 1, 1],
+  };
+  const stats = {
+    cpuMs: 1_500,
+    throttledMs: 40,
+    memoryBytes: 0,
+    memoryPeakBytes: 64 * 2 ** 20,
+    diskBytes: 512,
+    files: 3,
+    processes: 1,
+    oomKills: 2,
+  };
+  const sandbox = {
+    provider: "namespace",
+    isolation: "namespace",
+    imageHash: "h",
+    network: "off",
+    limits: { cpus: 1, memoryBytes: 64 * 2 ** 20, diskBytes: 1_024, filesMax: 10, processesMax: 10, shmBytes: 1 },
+  } as const;
+  const stored = storedEpisode({ sandbox, resource: { ...stats, curveBlob: "curve" } });
+  const text = await episodeReplay(
+    { ...stored, body: async (hash) => (hash === "curve" ? Buffer.from(JSON.stringify(curve)) : stored.body(hash)) },
+    plain,
+  );
+  expect(text).toMatch(/processor +1\.5 s, held back 40 ms +█▅▁/);
+  expect(text).toMatch(/memory +64\.0 MiB at most, of 64\.0 MiB +▁█▅/);
+  expect(text).toMatch(/disk +512 B of 1\.0 KiB +▁▁ /);
+  expect(text).toMatch(/killed +2 for memory/);
+  const short = await episodeReplay(storedEpisode({ sandbox, resource: { ...stats, curveBlob: null } }), plain);
+  expect(short).toMatch(/memory +64\.0 MiB at most, of 64\.0 MiB$/m);
+});
+
 test("nothing the policy or a test wrote can drive the terminal", async () => {
   const text = await episodeReplay(storedEpisode(), plain);
   expect(text).not.toMatch(/(?!\n)\p{Cc}/u);

@@ -5,6 +5,7 @@
 import type { StoredTrajectory } from "../core/store.ts";
 import type { ToolCallRecord, Trajectory, TurnRecord } from "../core/trajectory.ts";
 import type { CliContext } from "./context.ts";
+import { resourceText } from "./episode-resource.ts";
 import { printable, printableLine } from "./escape.ts";
 import { countText, millisText, numberText, timeText } from "./format.ts";
 import { pairsText, tableText } from "./table.ts";
@@ -26,7 +27,7 @@ export async function episodeReplay(stored: StoredTrajectory, look: Look): Promi
   }
   for (const turn of document.turns) parts.push(await turnText(turn, read, look));
   if (document.answerBlob !== null) parts.push(section("Answer", await read(document.answerBlob), look));
-  parts.push(verdictText(document, look), endText(document, look));
+  parts.push(verdictText(document, look), await resourceText(document, read, look.paint), endText(document, look));
   return parts.filter((part) => part !== "").join("\n\n");
 }
 
@@ -40,6 +41,7 @@ export async function episodeJson(stored: StoredTrajectory): Promise<object> {
     for (const { observation } of turn.toolCalls) hashes.add(observation.contentBlob);
   }
   if (document.answerBlob !== null) hashes.add(document.answerBlob);
+  if (document.resource?.curveBlob != null) hashes.add(document.resource.curveBlob);
   const bodies: Record<string, string> = {};
   for (const hash of hashes) bodies[hash] = new TextDecoder().decode(await stored.body(hash));
   return { ...document, bodies };

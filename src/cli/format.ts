@@ -90,6 +90,19 @@ export function sparkline(values: readonly number[], width: number): string {
   return means.map((mean) => BLOCKS[span === 0 ? 3 : Math.round(((mean - low) / span) * 7)]).join("");
 }
 
+/** Like `sparkline`, but each height is a share of `max`; a value that is not known is a gap. */
+export function barLine(values: readonly (number | null)[], max: number, width: number): string {
+  const cells = Math.min(width, values.length);
+  return Array.from({ length: cells }, (_, cell) => {
+    const from = Math.floor((cell * values.length) / cells);
+    const part = values.slice(from, Math.max(from + 1, Math.floor(((cell + 1) * values.length) / cells)));
+    const known = part.filter((value) => value !== null);
+    if (known.length === 0 || max <= 0) return " ";
+    const share = Math.max(...known) / max;
+    return BLOCKS[Math.min(7, Math.max(0, Math.round(share * 7)))];
+  }).join("");
+}
+
 /** `width` cells, filled by eighths. */
 export function progressBar(
   done: number,

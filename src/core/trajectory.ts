@@ -74,6 +74,19 @@ export interface TokenSegment {
   readonly temperature: number;
 }
 
+/** Columns of equal length, one row per sample; taken each second, of a long episode more coarsely. */
+export interface ResourceCurve {
+  /** Milliseconds since the sandbox was claimed. */
+  readonly atMs: readonly number[];
+  /** Processor time used so far. */
+  readonly cpuMs: readonly (number | null)[];
+  readonly throttledMs: readonly (number | null)[];
+  readonly memoryBytes: readonly (number | null)[];
+  readonly diskBytes: readonly (number | null)[];
+  readonly files: readonly (number | null)[];
+  readonly processes: readonly (number | null)[];
+}
+
 export type Phase = "queue" | "boot" | "setup" | "model" | "tool" | "freeze" | "verify" | "commit";
 
 export interface Trajectory {
@@ -131,7 +144,8 @@ export interface Trajectory {
   readonly answerBlob: BodyHash | null;
   /** Milliseconds by phase, from the start of the attempt. */
   readonly timing: Readonly<Partial<Record<Phase, number>>>;
-  readonly resource: SandboxStats | null;
+  /** Of the acting sandbox at its end; `curveBlob` names its ResourceCurve as JSON, null for an episode of a moment. */
+  readonly resource: (SandboxStats & { readonly curveBlob: BodyHash | null }) | null;
   readonly extra: Readonly<Record<string, unknown>>;
 }
 

@@ -9,6 +9,8 @@ import type { Isolation, Sandbox, SandboxInfo, SandboxStats } from "../core/sand
 import type { FileContent } from "../core/sandbox-files.ts";
 import type { SandboxPool } from "../core/sandbox-pool.ts";
 import type { Task } from "../core/task.ts";
+import type { ResourceCurve } from "../core/trajectory.ts";
+import { type CurveSampler, sampleCurve } from "./resource-curve.ts";
 
 const PREPARE_MS = 60_000;
 const SETUP_OUTPUT_BYTES_MAX = 64 * 1024;
@@ -34,6 +36,8 @@ export class ActingSandbox {
   setupMs = 0;
   info: SandboxInfo | null = null;
   stats: SandboxStats | null = null;
+  curve: ResourceCurve | null = null;
+  #sampler: CurveSampler | null = null;
 
   constructor(options: ActingSandboxOptions) {
     this.#options = options;
@@ -54,6 +58,7 @@ export class ActingSandbox {
     const sandbox = this.#sandbox;
     if (sandbox === null) return;
     this.stats ??= await sandbox.stats().catch(() => null);
+    this.curve ??= this.#sampler?.end(this.stats) ?? null;
     await sandbox.destroy();
   }
 
@@ -62,9 +67,11 @@ export class ActingSandbox {
     const startedAt = runtime.monotonic();
     const sandbox = await pool.claim(this.#request(), signal);
     this.#sandbox = sandbox;
+    this.#sampler = sampleCurve(sandbox, runtime);
     this.info = sandbox.info;
     this.bootMs = runtime.monotonic() - startedAt;
     if (this.#closed) {
+      this.#sampler.end(null);
       await sandbox.destroy();
       throw new Failure("cancelled", "The episode ended while its sandbox was being claimed.");
     }

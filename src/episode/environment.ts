@@ -105,7 +105,7 @@ export class EpisodeEnvironment implements Environment {
     return this.#states.length - 1;
   }
 
-  get sandbox(): Pick<ActingSandbox, "info" | "stats" | "isClaimed" | "bootMs" | "setupMs"> {
+  get sandbox(): Pick<ActingSandbox, "info" | "stats" | "curve" | "isClaimed" | "bootMs" | "setupMs"> {
     return this.#sandbox;
   }
 

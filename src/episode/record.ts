@@ -109,10 +109,16 @@ export function buildRecord(input: RecordInput): TrajectoryRecord {
     })),
     answerBlob: environment.answer === null ? null : graph.body(environment.answer),
     timing: timingPart(plan, environment, log),
-    resource: environment.sandbox.stats,
+    resource: resourcePart(environment, graph),
     extra: extraPart(environment, log, segment === null),
   };
   return { document, bodies: graph.bodies, segment };
+}
+
+function resourcePart(environment: EpisodeEnvironment, graph: MessageGraph): Trajectory["resource"] {
+  const { stats, curve } = environment.sandbox;
+  if (stats === null) return null;
+  return { ...stats, curveBlob: curve === null ? null : graph.body(canonicalJson(curve)) };
 }
 
 /** Nodes and bodies as they are added; each node hangs on the one before. */
