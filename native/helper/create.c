@@ -7,7 +7,6 @@
 #include "helper.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
@@ -60,8 +59,7 @@ __attribute__((noreturn)) static void child(const struct box_request *request, i
   const char *failed = keep_only(&channel, &go, &groups, &storage);
   /* Until the maps are written this process is nobody; it must not go on before. */
   if (failed == NULL && read(go, &byte, 1) != 1) _exit(1);
-  if (failed == NULL && (setresgid(0, 0, 0) != 0 || setgroups(0, NULL) != 0 || setresuid(0, 0, 0) != 0))
-    failed = "become root of the sandbox";
+  if (failed == NULL && !maps_become_root()) failed = "become root of the sandbox";
   close(go);
   setsid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);

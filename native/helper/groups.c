@@ -56,6 +56,42 @@ static void find_mounts(void) {
   if (file != NULL) fclose(file);
 }
 
+/*
+ * An ordinary user owns at most a part of the v2 tree: the nearest group at or above the one this process is in that it
+ * may write to and that gives its children the controllers, or the nearest it may write to at all. The way up ends where
+ * it may not move processes.
+ */
+static void use_delegated(void) {
+  FILE *file = fopen("/proc/self/cgroup", "re");
+  char line[1024], path[1024] = "", have[512];
+  int root = root_fd[V2], best = -1;
+  while (file != NULL && fgets(line, sizeof line, file) != NULL)
+    if (sscanf(line, "0::/%1023[^\n]", path) == 1) break;
+  if (file != NULL) fclose(file);
+  for (char *end = path; root >= 0 && path[0] != 0 && end != NULL;) {
+    int folder = openat(root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0 || faccessat(folder, ".", W_OK, AT_EACCESS) != 0 || faccessat(folder, "cgroup.procs", W_OK, AT_EACCESS) != 0) {
+      if (folder >= 0) close(folder);
+      break;
+    }
+    int fd = openat(folder, "cgroup.subtree_control", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, have, sizeof have - 1);
+    if (fd >= 0) close(fd);
+    have[got > 0 ? got : 0] = 0;
+    bool limits = has_word(have, "memory", ' ') && has_word(have, "pids", ' ');
+    if (best < 0 || limits) {
+      if (best >= 0) close(best);
+      best = folder;
+    } else {
+      close(folder);
+    }
+    end = limits ? NULL : strrchr(path, '/');
+    if (end != NULL) *end = 0;
+  }
+  if (root >= 0) close(root);
+  root_fd[V2] = best;
+}
+
 static int make_folder(int parent, const char *name) {
   if (parent < 0 || (mkdirat(parent, name, 0755) != 0 && errno != EEXIST)) return -1;
   return openat(parent, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -64,6 +100,7 @@ static int make_folder(int parent, const char *name) {
 void groups_open(const char *owner) {
   snprintf(owner_name, sizeof owner_name, "%s", owner);
   find_mounts();
+  if (!maps_are_root()) use_delegated();
   char have[512] = "";
   if (root_fd[V2] >= 0) {
     int fd = openat(root_fd[V2], "cgroup.controllers", O_RDONLY | O_CLOEXEC);
@@ -81,11 +118,12 @@ void groups_open(const char *owner) {
 }
 
 const char *groups_report(void) {
-  static char text[160];
+  static char text[192];
   const char *where[3];
   for (int which = 0; which < V2; which++) where[which] = owner_fd[which] >= 0 ? "v1" : on_v2[which] ? "v2" : "none";
   const char *kill = owner_fd[V2] >= 0 ? "v2" : owner_fd[PIDS] >= 0 ? "v1" : "none";
-  snprintf(text, sizeof text, "memory=%s pids=%s cpu=%s kill=%s", where[MEMORY], where[PIDS], where[CPU], kill);
+  snprintf(text, sizeof text, "memory=%s pids=%s cpu=%s kill=%s ids=%s", where[MEMORY], where[PIDS], where[CPU], kill,
+           maps_report());
   return text;
 }
 
@@ -135,8 +173,8 @@ static bool limit(int which, const struct box_request *request, int folder, bool
 
 /* Gives a group to the sandbox's root: it may make groups below and move its own processes between them. */
 static bool delegate(int folder) {
-  return fchownat(folder, "", SUB_UID, SUB_UID, AT_EMPTY_PATH) == 0 &&
-         fchownat(folder, "cgroup.procs", SUB_UID, SUB_UID, 0) == 0;
+  uid_t id = maps_box_root();
+  return fchownat(folder, "", id, id, AT_EMPTY_PATH) == 0 && fchownat(folder, "cgroup.procs", id, id, 0) == 0;
 }
 
 static bool create_v2(const struct box_request *request, struct box_groups *out) {

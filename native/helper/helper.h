@@ -146,7 +146,13 @@ bool machine_choose(struct box_request *request);
 const char *machine_enter(const struct box_request *request); /* run by the agent, with BOX_ROOT's /proc mounted */
 
 /* maps.c */
+const char *maps_enter(void); /* by the zygote of an ordinary user: a namespace of its own; NULL, or the step that failed */
+const char *maps_report(void); /* root, range or self */
+bool maps_are_root(void);
+uid_t maps_box_root(void); /* the sandbox's root as the zygote sees it */
 bool maps_write(pid_t pid); /* false with errno */
+bool maps_become_root(void); /* by the sandbox's first process, once the maps are written */
+int maps_inside(int argc, char **argv);
 
 /* rootfs.c, views.c, confine.c: the agent's own preparation; each returns NULL or the name of the step that failed */
 #define BOX_ROOT "/box/root" /* of the sandbox, before it is pivoted to */

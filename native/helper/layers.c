@@ -33,8 +33,8 @@ int storage_make(uint64_t bytes, uint64_t files) {
   int context = (int)syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC);
   if (context < 0) return -1;
   int mount = -1;
-  bool ok = set(context, "size", bytes) && set(context, "nr_inodes", files) && set(context, "uid", SUB_UID) &&
-            set(context, "gid", SUB_UID) && syscall(SYS_fsconfig, context, FSCONFIG_SET_STRING, "mode", "0755", 0) == 0 &&
+  bool ok = set(context, "size", bytes) && set(context, "nr_inodes", files) && set(context, "uid", maps_box_root()) &&
+            set(context, "gid", maps_box_root()) && syscall(SYS_fsconfig, context, FSCONFIG_SET_STRING, "mode", "0755", 0) == 0 &&
             syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0;
   if (ok) mount = (int)syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
   int error = errno;

@@ -20,7 +20,9 @@ static void require(bool ok, const char *step) {
 
 static void bind_read_only(const char *from, const char *to) {
   require(mount(from, to, NULL, MS_BIND | MS_REC, NULL) == 0, from);
-  require(mount(NULL, to, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) == 0, to);
+  /* Adds to what the mounts have, also below, where a remount would have to name what the host's owner locked. */
+  const uint64_t attributes[4] = {0x1 | 0x2 | 0x4 /* MOUNT_ATTR_RDONLY, _NOSUID, _NODEV */};
+  require(syscall(SYS_mount_setattr, AT_FDCWD, to, AT_RECURSIVE, attributes, sizeof attributes) == 0, to);
 }
 
 /* On merged-usr hosts only /usr is a folder; elsewhere /bin and its kin are folders of their own. */
@@ -50,8 +52,15 @@ static void make_devices(void) {
   require(mount("tmpfs", "dev", "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=0755,size=64k") == 0, "mount dev");
   for (size_t at = 0; at < sizeof nodes / sizeof *nodes; at++) {
     snprintf(path, sizeof path, "dev/%s", nodes[at].name);
-    require(mknod(path, S_IFCHR | 0666, makedev(nodes[at].major, nodes[at].minor)) == 0, path);
-    require(chmod(path, 0666) == 0, path);
+    if (maps_are_root()) {
+      require(mknod(path, S_IFCHR | 0666, makedev(nodes[at].major, nodes[at].minor)) == 0, path);
+      require(chmod(path, 0666) == 0, path);
+      continue;
+    }
+    char host[64]; /* only root of the machine makes nodes; anybody binds those that are there */
+    snprintf(host, sizeof host, "/dev/%s", nodes[at].name);
+    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    require(file >= 0 && close(file) == 0 && mount(host, path, NULL, MS_BIND, NULL) == 0, host);
   }
   for (size_t at = 0; at < sizeof links / sizeof *links; at++) {
     snprintf(path, sizeof path, "dev/%s", links[at][1]);
@@ -84,7 +93,7 @@ void staging_prepare(const char *store, const char *run_folder) {
   make_devices();
   require(machine_open(), "prepare the views of the machine");
   /* A sandbox may mount its own /proc only where one is in full view. */
-  require(mount("/proc", "proc", NULL, MS_BIND, NULL) == 0, "bind /proc");
+  require(mount("/proc", "proc", NULL, MS_BIND | MS_REC, NULL) == 0, "bind /proc");
   require(syscall(SYS_pivot_root, ".", ".") == 0, "pivot into the staging root");
   require(umount2(".", MNT_DETACH) == 0 && chdir("/") == 0, "detach the host's root");
 }

@@ -28,7 +28,7 @@ static void close_switches(const struct box_request *request) {
 
 const char *views_mount(const struct box_request *request) {
   char options[64], path[64];
-  if (mount("/dev", BOX_ROOT "/dev", NULL, MS_BIND, NULL) != 0) return "bind /dev";
+  if (mount("/dev", BOX_ROOT "/dev", NULL, MS_BIND | MS_REC, NULL) != 0) return "bind /dev";
   snprintf(options, sizeof options, "mode=1777,size=%llu", (unsigned long long)request->shm_bytes);
   if (mount("tmpfs", BOX_ROOT "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, options) != 0) return "mount /dev/shm";
   const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;

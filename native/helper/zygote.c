@@ -266,6 +266,8 @@ int zygote_main(int argc, char **argv) {
   umask(022);
   for (int at = 0; at < WAITING_MAX; at++) waiting[at].fd = -1;
   name_owner();
+  const char *failed = maps_enter();
+  if (failed != NULL) zygote_abandon(failed);
   run_parent = open(argv[2], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (run_parent < 0 || mkdirat(run_parent, owner, 0700) != 0) zygote_abandon("make the run folder");
   snprintf(run_folder, sizeof run_folder, "%s/%s", argv[2], owner);
