@@ -20,7 +20,7 @@ import type { Recipe } from "./run/recipe.ts";
 import { systemRuntime } from "./runtime/system.ts";
 import { buildHostImage } from "./sandbox/host-image.ts";
 import { sandboxPool } from "./sandbox/pool.ts";
-import { namespaceProvider, requireRoot } from "./sandbox/provider-namespace.ts";
+import { namespaceProvider, requireLinux } from "./sandbox/provider-namespace.ts";
 import { recent } from "./store/recent.ts";
 import { loadGenerator } from "./task/generator.ts";
 import { verdictIdentity } from "./verifier/identity.ts";
@@ -83,7 +83,7 @@ export function openMachinery(
  * remedy: no root, no compiler.
  */
 export async function requireSandboxes(): Promise<void> {
-  requireRoot();
+  requireLinux();
   await buildNative("helper");
 }
 

@@ -26,7 +26,7 @@ import { networkControl } from "./proxy/network-control.ts";
 import { checkRoutes, type ProxyOptions } from "./proxy/proxy.ts";
 import { startCommand } from "./run-command.ts";
 import { sweepLeftovers } from "./sweep.ts";
-import { runParent, startZygote, unkeptLimits, type Zygote } from "./zygote.ts";
+import { runParent, startZygote, type Zygote } from "./zygote.ts";
 
 const STRENGTH: readonly Isolation[] = ["process", "namespace", "gvisor", "vm"];
 /** A machine under load answers late, not never. */
@@ -64,12 +64,11 @@ export function namespaceProvider(options: NamespaceProviderOptions): SandboxPro
   };
   const startEngine = async (): Promise<Engine> => {
     try {
-      requireRoot();
-      const image = buildHostImage(runtime, options.imageFolder);
+      requireLinux();
       const { path } = await buildNative("helper");
+      const image = buildHostImage(runtime, options.imageFolder, path);
       await sweepLeftovers(runtime, runParent());
       const zygote = await startZygote(path, { store: dirname(image.folder) });
-      await refuseUnkept(zygote);
       const { memory, pids, cpu, kill } = zygote.groups;
       capabilities = capabilitiesOf(
         support(memory),
@@ -166,13 +165,12 @@ const TRIAL: SandboxRequest = {
 
 /** With a provider of its own, so that a probe changes nothing of the one that serves. */
 async function tryOneSandbox(options: NamespaceProviderOptions): Promise<Zygote["groups"]> {
-  requireRoot();
-  const image = buildHostImage(options.runtime, options.imageFolder);
+  requireLinux();
   const { path } = await buildNative("helper");
+  const image = buildHostImage(options.runtime, options.imageFolder, path);
   const zygote = await startZygote(path, { store: dirname(image.folder) });
   const provider = namespaceProvider(options);
   try {
-    if (unkeptLimits(zygote.groups).length > 0) return zygote.groups;
     const sandbox = await provider.create(TRIAL, new AbortController().signal);
     await sandbox.destroy();
     return zygote.groups;
@@ -281,25 +279,12 @@ function refuse(request: SandboxRequest): void {
     throw new Failure("request_invalid", `Sandbox lifetimeMs must be positive, not ${request.lifetimeMs}.`);
 }
 
-/** A limit that nothing keeps would be weaker isolation than was asked for, in silence. */
-async function refuseUnkept(zygote: Zygote): Promise<void> {
-  const unkept = unkeptLimits(zygote.groups);
-  if (unkept.length === 0) return;
-  await zygote.close();
-  throw new Failure(
-    "environment_missing",
-    `No control group of this machine keeps a sandbox's limits of ${unkept.join(", ")}. Run "sandlot doctor" to see what to mount.`,
-  );
-}
-
-export function requireRoot(): void {
+export function requireLinux(): void {
   if (process.platform !== "linux")
     throw new Failure(
       "environment_missing",
       "The namespace provider needs Linux; run Sandlot on a Linux machine or in a virtual one.",
     );
-  if (process.geteuid?.() !== 0)
-    throw new Failure("environment_missing", "The namespace provider needs root; run the same command with sudo.");
 }
 
 function support(where: string): LimitSupport {

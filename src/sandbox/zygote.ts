@@ -10,6 +10,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { Failure } from "../core/errors.ts";
+import { userIds } from "./user-ids.ts";
+
+/** How the helper of an ordinary user gets the ids of its sandboxes. */
+function idsEnvVars(): Record<string, string> {
+  const { kind } = userIds();
+  return kind === "root" ? {} : { SANDLOT_IDS: kind };
+}
 
 export interface GroupSupport {
   readonly memory: string;
@@ -81,7 +88,7 @@ export async function startZygote(program: string, options: ZygoteOptions): Prom
   const flags = options.allowsFaults === true ? ["--faults"] : [];
   const child = spawn(program, ["zygote", runParent(), options.store, ...flags], {
     stdio: ["pipe", "pipe", "inherit"],
-    env: {},
+    env: idsEnvVars(),
     cwd: "/",
   });
   const ended = new Promise<void>((resolve) => {
