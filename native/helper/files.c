@@ -182,6 +182,25 @@ static void make_folder(int root, const char *path, mode_t mode, uid_t uid, gid_
   end(make_folders(root, path, mode, uid, gid) < 0 ? why(errno) : DONE);
 }
 
+static int by_number(const void *one, const void *two) { return *(const int *)one - *(const int *)two; }
+
+/* No exec will close them, and an operation's own input would never end while it held the other side. What looks at the
+   sandbox's layer keeps the folders of it; no path leads there. */
+void close_others(uint8_t kind) {
+  int kept[1024], count = 0;
+  if (kind == JOB_DIFF || kind == JOB_LAYER) {
+    if (upper_folder >= 0) kept[count++] = upper_folder;
+    for (int at = 0; at < lower_count && count < 1024; at++) kept[count++] = lower_folders[at];
+    qsort(kept, (size_t)count, sizeof *kept, by_number);
+  }
+  unsigned from = 3;
+  for (int at = 0; at < count; at++) {
+    if ((unsigned)kept[at] > from) syscall(SYS_close_range, from, (unsigned)kept[at] - 1, 0);
+    from = (unsigned)kept[at] + 1;
+  }
+  syscall(SYS_close_range, from, ~0u, 0);
+}
+
 static uint64_t number(const char *text, int base) { return strtoull(text, NULL, base); }
 
 void file_operation(const struct exec_request *request) {
@@ -224,6 +243,10 @@ void file_operation(const struct exec_request *request) {
       if (count == 3) download_tree(root, given[0], number(given[1], 10), number(given[2], 10));
       break;
     case JOB_WATCH: watch_tree(root, given[0]);
+    case JOB_DIFF:
+      if (count == 2) diff_layer(number(given[1], 10));
+      break;
+    case JOB_LAYER: export_layer();
     default: break;
   }
   end(INVALID_PATH);

@@ -81,6 +81,10 @@ void record_head(uint8_t *to, char kind, size_t path_bytes, mode_t mode);
 /* tree-upload.c */
 void upload_tree(const struct exec_request *request, int root) __attribute__((noreturn));
 
+/* diff.c, diff-export.c: over the agent's own layer */
+void diff_layer(uint64_t entries_max) __attribute__((noreturn));
+void export_layer(void) __attribute__((noreturn));
+
 /* watch.c */
 void watch_tree(int root, const char *path) __attribute__((noreturn));
 
