@@ -1,6 +1,12 @@
-/** Cases 55 to 57: what a sandbox can reach, and what it cannot. */
+/** Cases 55 and 56: what a sandbox without a network can reach: nothing. Case 57 stands in a file of its own. */
+import { createSocket } from "node:dgram";
+import { mkdtempSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer, type Server } from "node:net";
+import { networkInterfaces, tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect } from "vitest";
 import type { ConformanceCase } from "./case.ts";
+import { ALLOWED_CASES } from "./sandbox-network-allowed.ts";
 import { OPTIONS, output } from "./sandbox-parts.ts";
 
 const SOCKETS = `
@@ -15,9 +21,57 @@ for address in ["127.0.0.1", "169.254.169.254", "10.0.0.1", "192.0.2.1"]:
     except OSError: pass
 try: socket.getaddrinfo("example.com", 80); print("resolved")
 except OSError: pass
-import os
-print(sorted(os.listdir("/sys")), [line.split(":")[0].strip() for line in open("/proc/net/dev").readlines()[2:]])
+print([line.split(":")[0].strip() for line in open("/proc/net/dev").readlines()[2:]])
 `;
+
+/** Tries each server of the host; prints those that were reached, or that did not fail at once. */
+const HOST_SERVERS = `
+import json, socket, sys
+for family, kind, address in json.loads(sys.argv[1]):
+    s = socket.socket(getattr(socket, family), getattr(socket, kind)); s.settimeout(5)
+    target = tuple(address) if isinstance(address, list) else address.replace("@", chr(0))
+    try:
+        s.connect(target)
+        if kind == "SOCK_DGRAM": s.send(b"reached"); s.recv(10)
+        print(family, kind, address, "reached")
+    except TimeoutError: print(family, kind, address, "hung")
+    except OSError: pass
+print("done")
+`;
+
+async function listening(server: Server, where: { readonly path: string } | { readonly port: number }): Promise<void> {
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(where, resolve));
+}
+
+/** Servers of the host on every door a network namespace could leave open. */
+async function withHostServers(use: (addresses: readonly (readonly unknown[])[]) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "sandlot-network-"));
+  const servers = [createServer(), createServer(), createServer()] as const;
+  const udp = createSocket("udp4", (_, from) => udp.send("back", from.port, from.address));
+  try {
+    const abstract = `sandlot-${process.pid}-${performance.now()}`;
+    await listening(servers[0], { port: 0 });
+    await listening(servers[1], { path: join(folder, "host.sock") });
+    await listening(servers[2], { path: `\0${abstract}` });
+    await new Promise<void>((resolve) => udp.bind(0, resolve));
+    const { port } = servers[0].address() as AddressInfo;
+    const own = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+    const addresses = ["127.0.0.1", ...own.flatMap(({ family, address }) => (family === "IPv4" ? [address] : []))];
+    await use([
+      ...addresses.map((address) => ["AF_INET", "SOCK_STREAM", [address, port]]),
+      ...addresses.map((address) => ["AF_INET", "SOCK_DGRAM", [address, udp.address().port]]),
+      ["AF_INET6", "SOCK_STREAM", ["::1", port]],
+      ["AF_UNIX", "SOCK_STREAM", join(folder, "host.sock")],
+      ["AF_UNIX", "SOCK_STREAM", `@${abstract}`],
+      ["AF_INET", "SOCK_STREAM", ["169.254.169.254", 80]],
+      ["AF_INET", "SOCK_DGRAM", ["192.0.2.53", 53]],
+    ]);
+  } finally {
+    await new Promise<void>((resolve) => udp.close(resolve));
+    await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
 
 export const NETWORK_CASES: readonly ConformanceCase[] = [
   {
@@ -25,7 +79,25 @@ export const NETWORK_CASES: readonly ConformanceCase[] = [
     title: "without a network nothing is reachable, and it fails at once",
     run: (boxes) =>
       boxes.with(async (sandbox) => {
-        expect(await output(sandbox, ["python3", "-c", SOCKETS])).toBe("[] ['lo']\n");
+        expect(await output(sandbox, ["python3", "-c", SOCKETS])).toBe("['lo']\n");
+      }),
+  },
+  {
+    number: 55,
+    part: "b",
+    title: "servers of the host are out of reach: TCP, UDP, UNIX by path and by abstract name",
+    run: (boxes) =>
+      withHostServers(async (addresses) => {
+        const command = ["python3", "-c", HOST_SERVERS, JSON.stringify(addresses)];
+        /* With a network too: the proxy is the only way out. */
+        for (const network of [{ mode: "off" }, { mode: "open" }] as const)
+          await boxes.with(
+            async (sandbox) => {
+              for (const user of ["root", "agent"]) expect(await output(sandbox, command, { user })).toBe("done\n");
+              expect(sandbox.networkLog().attempts).toEqual([]);
+            },
+            { network },
+          );
       }),
   },
   {
@@ -48,4 +120,5 @@ export const NETWORK_CASES: readonly ConformanceCase[] = [
         }),
       ),
   },
+  ...ALLOWED_CASES,
 ];
