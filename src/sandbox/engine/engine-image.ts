@@ -13,7 +13,7 @@ import type { Runtime } from "../../core/runtime.ts";
 import type { ImageReference } from "../../core/sandbox.ts";
 import { buildHostImage } from "../host-image.ts";
 import type { ImageStore, ResolvedImage } from "../image/image-contract.ts";
-import { SUB_UID } from "../user-ids.ts";
+import { userIds } from "../user-ids.ts";
 import type { EngineClient } from "./engine-client.ts";
 import { LABEL } from "./labels.ts";
 import { packLayers } from "./pack-layers.ts";
@@ -110,7 +110,7 @@ async function imported(client: EngineClient, hash: string, lowers: readonly str
   const tag = hash.replace(/^sha256:/, "").slice(0, TAG_CHARACTERS);
   const found = await client.findImage(`${REPOSITORY}:${tag}`);
   if (found !== null) return found.id;
-  return client.importImage(Readable.from(packLayers(lowers, SUB_UID)), REPOSITORY, tag);
+  return client.importImage(Readable.from(packLayers(lowers, userIds().base)), REPOSITORY, tag);
 }
 
 const SYSTEM_FOLDERS = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];

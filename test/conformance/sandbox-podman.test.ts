@@ -1,0 +1,14 @@
+/** Containers of a Podman engine pass the suite, and leave neither a container nor a helper of one behind. */
+import { afterAll } from "vitest";
+import { systemRuntime } from "../../src/runtime/system.ts";
+import { dockerProvider } from "../../src/sandbox/provider-docker.ts";
+import { startEngine } from "../support/engine-fixture.ts";
+import { sandboxConformance } from "./sandbox.ts";
+
+const engine = await startEngine("podman");
+afterAll(() => engine.stop());
+
+sandboxConformance(() => dockerProvider({ runtime: systemRuntime(), socketPath: engine.socketPath }), {
+  skip: engine.reason,
+  leakCheck: engine.leakCheck,
+});
