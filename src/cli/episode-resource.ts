@@ -13,7 +13,8 @@ export async function resourceText(
   paint: CliContext["paint"],
 ): Promise<string> {
   if (resource === null || sandbox === null) return "";
-  const curve = (resource.curveBlob ?? null) === null ? null : (JSON.parse(await read(resource.curveBlob)) as ResourceCurve);
+  const blob = resource.curveBlob ?? null; // records of the first release have no such field
+  const curve = blob === null ? null : (JSON.parse(await read(blob)) as ResourceCurve);
   const { limits } = sandbox;
   const bars = (values: readonly (number | null)[] | undefined, max: number): string =>
     values === undefined ? "" : `  ${paint("cyan", barLine(values, max, WIDTH))}`;

@@ -13,6 +13,7 @@ import { printable } from "./escape.ts";
 import { addEvaluate } from "./evaluate.ts";
 import { EXIT, exitCodeOf } from "./exit-code.ts";
 import { addRun } from "./run.ts";
+import { addSandbox } from "./sandbox.ts";
 import { addSetup } from "./setup.ts";
 import { addTask } from "./task.ts";
 import { addTrain } from "./train.ts";
@@ -41,7 +42,18 @@ Examples:
 Exit codes: 0 done, 1 a gate failed, 2 usage or configuration, 3 the machine lacks something, 4 partial,
 70 our mistake, 130 and 143 stopped by a signal. Data lies in SANDLOT_DATA (.sandlot when not set).`,
     );
-  for (const add of [addTrain, addEvaluate, addRun, addEpisode, addTask, addDoctor, addSetup, addCompletion]) add(root);
+  for (const add of [
+    addTrain,
+    addEvaluate,
+    addRun,
+    addEpisode,
+    addTask,
+    addSandbox,
+    addDoctor,
+    addSetup,
+    addCompletion,
+  ])
+    add(root);
   return root;
 }
 

@@ -1,0 +1,206 @@
+/**
+ * Sandboxes by hand: a person in a fresh one, and their speed on this machine. Also the one place that opens a provider
+ * by its name.
+ */
+import { availableParallelism } from "node:os";
+import { runtime } from "./app-parts.ts";
+import { Failure } from "./core/errors.ts";
+import type { TerminalSize } from "./core/exec.ts";
+import type { NetworkPolicy, Sandbox, SandboxProvider, SandboxRequest } from "./core/sandbox.ts";
+import { type Contender, providerContender, requestFor } from "./sandbox/bench/contender.ts";
+import { interleaved, type Once, type Quantity } from "./sandbox/bench/measure.ts";
+import { ownFigures } from "./sandbox/bench/own-figures.ts";
+import { loadNow, machineOf, ratiosOf, type SandboxBench, tableOf } from "./sandbox/bench/report.ts";
+import { dockerProvider } from "./sandbox/provider-docker.ts";
+import { namespaceProvider } from "./sandbox/provider-namespace.ts";
+
+export const PROVIDERS = ["namespace", "docker", "podman"] as const;
+export type ProviderName = (typeof PROVIDERS)[number];
+
+/** The caller closes it. */
+export function openProvider(name: ProviderName): SandboxProvider {
+  if (name === "docker" || name === "podman") return dockerProvider({ runtime, engine: name });
+  return namespaceProvider({ runtime });
+}
+
+export interface ShellRequest {
+  readonly image: string;
+  readonly provider: ProviderName;
+  readonly network: NetworkPolicy;
+  readonly user: string;
+  readonly limits: SandboxRequest["limits"];
+  readonly command: readonly string[];
+}
+
+/** A person's terminal: bytes both ways and its size. */
+export interface Terminal {
+  readonly size: TerminalSize | null;
+  readonly input: AsyncIterable<Uint8Array>;
+  write(stream: "stdout" | "stderr", bytes: Uint8Array): void;
+  onResize(tell: (size: TerminalSize) => void): void;
+  /** The shell is about to have the terminal. */
+  attached(sandbox: Sandbox): void;
+}
+
+const DAY_MS = 24 * 3_600_000;
+
+/** Puts a person into a fresh sandbox and destroys it after. Gives the command's exit code; 128 and more by a signal's number. */
+export async function enterSandbox(request: ShellRequest, terminal: Terminal, signal: AbortSignal): Promise<number> {
+  const provider = openProvider(request.provider);
+  try {
+    const sandbox = await provider.create(
+      {
+        attemptId: `shell-${runtime.id()}`,
+        role: "agent",
+        fence: 0,
+        image: request.image,
+        isolationMin: "process",
+        limits: request.limits,
+        network: request.network,
+        envVars: { TERM: process.env["TERM"] ?? "xterm" },
+        labels: {},
+        lifetimeMs: DAY_MS,
+      },
+      signal,
+    );
+    terminal.attached(sandbox);
+    const { size } = terminal;
+    const running = await sandbox.start(request.command, {
+      user: request.user,
+      cwd: "/",
+      input: "open",
+      timeoutMs: DAY_MS,
+      outputBytesMax: Number.MAX_SAFE_INTEGER,
+      onOutput: (stream, bytes) => terminal.write(stream, bytes),
+      signal,
+      ...(size === null ? {} : { pty: size }),
+    });
+    terminal.onResize((to) => running.resize(to));
+    void feed(terminal.input, running).catch(() => running.closeInput());
+    const result = await running.result;
+    if (result.startError !== null) {
+      throw new Failure(
+        "not_found",
+        `${request.command.join(" ")} could not start in image "${request.image}": ${result.startError}.`,
+      );
+    }
+    return result.exitCode ?? 128 + 9;
+  } finally {
+    await provider.close();
+  }
+}
+
+async function feed(
+  input: AsyncIterable<Uint8Array>,
+  to: { write(bytes: Uint8Array): Promise<void>; closeInput(): void },
+): Promise<void> {
+  for await (const chunk of input) await to.write(chunk);
+  to.closeInput();
+}
+
+export interface SandboxBenchOptions {
+  readonly image: string;
+  /** Providers measured whole; the first is the one others are compared with. */
+  readonly providers: readonly ProviderName[];
+  /** Peers that only create and exec, by their own code. */
+  readonly peers: readonly Contender[];
+  readonly absent: SandboxBench["absent"];
+  /** Multiplies every count; 1 is what is published. */
+  readonly scale: number;
+  readonly onStep: (step: string) => void;
+}
+
+const COLD_ROUNDS = 30;
+const EXEC_ROUNDS = 300;
+const COLD = "cold create to first exec answered";
+const EXEC = "exec of a no-op";
+
+/** Contenders take turns round by round; then each of our providers shows what only it has. */
+export async function benchSandboxes(options: SandboxBenchOptions): Promise<SandboxBench> {
+  const { image, scale, onStep } = options;
+  const loadAverageBefore = loadNow();
+  const absent = [...options.absent];
+  const providers: { readonly name: ProviderName; readonly provider: SandboxProvider }[] = [];
+  try {
+    for (const name of options.providers) {
+      const provider = openProvider(name);
+      providers.push({ name, provider });
+      const refusal = await firstRefusal(provider, image);
+      if (refusal === null) continue;
+      absent.push({ name, reason: refusal });
+      providers.pop();
+      await provider.close();
+    }
+    const ours = providers.map(({ name, provider }) => providerContender(provider, name, image, "this Sandlot"));
+    const contenders = [...ours, ...options.peers];
+    const quantities: Quantity[] = [];
+    onStep("cold creates, in turn");
+    quantities.push(...(await coldCreates(contenders, Math.max(2, Math.round(COLD_ROUNDS * scale)))));
+    onStep("execs, in turn");
+    quantities.push(...(await execs(contenders, Math.max(2, Math.round(EXEC_ROUNDS * scale)))));
+    const figures = [];
+    for (const { name, provider } of providers) {
+      onStep(`what ${name} alone does`);
+      const isSlow = name === "docker" || name === "podman";
+      const own = await ownFigures({
+        runtime,
+        provider,
+        request: requestFor(image),
+        scale: isSlow ? scale * 0.02 : scale,
+        cores: availableParallelism(),
+      });
+      quantities.push(...own.quantities);
+      figures.push(...own.figures);
+    }
+    const groups = providers[0]?.provider.capabilities.killTree ?? "none";
+    return {
+      machine: machineOf(groups),
+      loadAverageBefore,
+      loadAverageAfter: loadNow(),
+      contenders: contenders.map(({ name, version }) => ({ name, version })),
+      absent,
+      quantities,
+      figures,
+      ratios: ratiosOf(quantities, [COLD, EXEC]),
+    };
+  } finally {
+    await Promise.all(providers.map(({ provider }) => provider.close()));
+  }
+}
+
+export const sandboxBenchTable = tableOf;
+
+/** Why a provider cannot take part, or null. */
+async function firstRefusal(provider: SandboxProvider, image: string): Promise<string | null> {
+  try {
+    await (await provider.create(requestFor(image), new AbortController().signal)).destroy();
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function coldCreates(contenders: readonly Contender[], rounds: number): Promise<Quantity[]> {
+  const once =
+    (contender: Contender): Once =>
+    async () => {
+      const startedAt = runtime.monotonic();
+      const box = await contender.create();
+      const taken = runtime.monotonic() - startedAt;
+      await box.destroy();
+      return taken;
+    };
+  return interleaved(runtime, COLD, rounds, Object.fromEntries(contenders.map((each) => [each.name, once(each)])));
+}
+
+async function execs(contenders: readonly Contender[], rounds: number): Promise<Quantity[]> {
+  const boxes = await Promise.all(contenders.map(async (each) => ({ name: each.name, box: await each.create() })));
+  try {
+    const once = Object.fromEntries(
+      boxes.map(({ name, box }): [string, Once] => [name, () => box.execNothing().then(() => null)]),
+    );
+    return await interleaved(runtime, EXEC, rounds, once);
+  } finally {
+    await Promise.all(boxes.map(({ box }) => box.destroy()));
+  }
+}
