@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #define OUT_HIGH 262144 /* above this the jobs' streams are not read */
-#define REQUEST_MAX (4u << 20)
 
 struct job *jobs;
 struct box_groups groups;
@@ -31,8 +30,6 @@ static bool is_paused, wants_write, is_frozen;
 
 static uint8_t in[FRAME_HEADER + PAYLOAD_MAX];
 static size_t in_length;
-static uint8_t *request; /* a request that came in several frames */
-static size_t request_length;
 
 static void set_events(int epoll, int operation, int fd, uint32_t events, void *data) {
   struct epoll_event event = {.events = events, .data.ptr = data};
@@ -152,31 +149,33 @@ static void reap(void) {
   for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &usage)) > 0;) job_reaped(pid, status, &usage);
 }
 
-static void handle(uint32_t channel, uint16_t type, uint16_t flags, uint8_t *payload, uint32_t bytes) {
+static void handle_request(const struct frame *frame) {
+  static struct gathered request;
+  enum gather_state state = request_gather(&request, frame);
+  if (state == GATHER_MORE) return;
+  uint8_t kind = request.length > 0 ? request.bytes[0] : 0;
+  bool executes = kind == JOB_COMMAND || kind == JOB_SHELL;
+  if (state == GATHER_TOO_LONG) job_refuse(frame->channel, TOO_LONG);
+  else if (frame->type == FRAME_SHELL_RUN) shell_run(frame->channel, request.bytes, request.length);
+  else if (is_frozen && executes) job_refuse(frame->channel, PROCESS_LIMIT);
+  else job_start(frame->channel, request.bytes, request.length);
+  request_reset(&request);
+}
+
+static void handle(const struct frame *frame) {
+  const uint8_t *payload = frame->payload;
+  uint32_t channel = frame->channel, bytes = frame->bytes;
+  uint16_t type = frame->type, flags = frame->flags;
   switch (type) {
     case FRAME_EXEC:
-    case FRAME_SHELL_RUN: {
-      if (request_length + bytes > REQUEST_MAX) return job_refuse(channel, TOO_LONG);
-      uint8_t *grown = realloc(request, request_length + bytes + 1);
-      if (grown == NULL) return job_refuse(channel, TOO_LONG);
-      request = grown;
-      memcpy(request + request_length, payload, bytes);
-      request_length += bytes;
-      if (flags & FLAG_MORE) return;
-      request[request_length] = 0;
-      if (type == FRAME_SHELL_RUN) shell_run(channel, request, request_length);
-      else if (is_frozen && (request[0] == JOB_COMMAND || request[0] == JOB_SHELL)) job_refuse(channel, PROCESS_LIMIT);
-      else job_start(channel, request, request_length);
-      free(request);
-      request = NULL;
-      request_length = 0;
-      return;
-    }
+    case FRAME_SHELL_RUN: return handle_request(frame);
     case FRAME_INPUT: return job_input(channel, flags, payload, bytes);
     case FRAME_SIGNAL: return job_signal(channel, flags);
     case FRAME_CANCEL: return job_cancel(channel);
     case FRAME_STATS: return send_stats(channel);
     case FRAME_FREEZE: return freeze(channel);
+    case FRAME_RESIZE: return job_resize(channel, payload, bytes);
+    case FRAME_OUTPUT_CREDIT: return stream_credit(channel, flags, payload, bytes);
     case FRAME_RELAY:
     case FRAME_RELAY_SEND:
     case FRAME_RELAY_CLOSE:
@@ -192,18 +191,13 @@ static void read_channel(void) {
   if (got <= 0) _exit(0); /* PID 1 ends, and with it the sandbox */
   in_length += (size_t)got;
   size_t at = 0;
-  while (in_length - at >= FRAME_HEADER) {
-    uint32_t bytes, channel;
-    uint16_t type, flags;
-    memcpy(&bytes, in + at, 4);
-    memcpy(&channel, in + at + 4, 4);
-    memcpy(&type, in + at + 8, 2);
-    memcpy(&flags, in + at + 10, 2);
-    if (bytes > PAYLOAD_MAX) _exit(1);
-    if (in_length - at < FRAME_HEADER + bytes) break;
-    handle(channel, type, flags, in + at + FRAME_HEADER, bytes);
-    at += FRAME_HEADER + bytes;
+  struct frame frame;
+  enum frame_state state;
+  while ((state = frame_take(in + at, in_length - at, &frame)) == FRAME_WHOLE) {
+    handle(&frame);
+    at += FRAME_HEADER + frame.bytes;
   }
+  if (state == FRAME_BAD) _exit(1);
   memmove(in, in + at, in_length - at);
   in_length -= at;
 }
@@ -232,7 +226,9 @@ void agent_main(int from, int to, const struct box_groups *given, const struct b
   sigemptyset(&set);
   sigaddset(&set, SIGCHLD);
   sigprocmask(SIG_SETMASK, &set, NULL);
-  signal(SIGPIPE, SIG_IGN);
+  /* As PID 1 the agent is spared their default, and what it starts needs no reset. */
+  static const int plain[] = {SIGPIPE, SIGINT, SIGHUP};
+  for (size_t at = 0; at < sizeof plain / sizeof *plain; at++) signal(plain[at], SIG_DFL);
   signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   main_epoll = epoll_create1(EPOLL_CLOEXEC);
   stream_epoll = epoll_create1(EPOLL_CLOEXEC);

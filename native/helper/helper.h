@@ -50,6 +50,7 @@ enum frame_type {
 /* Sandbox uid 0 is this host uid; the range is shared by all sandboxes because their read-only layers are. */
 #define SUB_UID 100000
 #define SUB_UID_COUNT 65536
+#define PROCESS_READERS_GID 65533 /* of the sandbox: sees the processes of all its users in /proc */
 
 #define LOWERS_BYTES 3072
 struct box_request {

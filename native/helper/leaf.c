@@ -21,7 +21,7 @@ static void remove_leaf(struct leaf *leaf) {
   char name[16];
   snprintf(name, sizeof name, "e%u", leaf->number);
   unlinkat(groups.leaf_root, name, AT_REMOVEDIR);
-  int open[] = {leaf->folder, leaf->procs, leaf->kill, leaf->tasks, leaf->events};
+  int open[] = {leaf->folder, leaf->procs, leaf->kill, leaf->tasks, leaf->events, leaf->memory_events, leaf->memory_peak};
   for (size_t at = 0; at < sizeof open / sizeof *open; at++)
     if (open[at] >= 0) close(open[at]);
   free(leaf);
@@ -31,11 +31,12 @@ struct leaf *leaf_take(void) {
   if (groups.leaf_root < 0) return NULL;
   for (struct leaf **at = &unused; *at != NULL;) {
     struct leaf *leaf = *at;
-    if (!leaf_is_empty(leaf)) {
+    if (!leaf->is_known_empty && !leaf_is_empty(leaf)) {
       at = &leaf->next;
       continue;
     }
     *at = leaf->next;
+    leaf->is_known_empty = false;
     if (!leaf->is_spent) return leaf;
     remove_leaf(leaf);
   }
@@ -56,6 +57,11 @@ struct leaf *leaf_take(void) {
   leaf->kill = groups.leaf_kills ? openat(leaf->folder, "cgroup.kill", O_WRONLY | O_CLOEXEC) : -1;
   leaf->tasks = groups.leaf_kills ? -1 : openat(leaf->folder, "tasks", O_WRONLY | O_CLOEXEC);
   leaf->events = groups.leaf_kills ? -1 : openat(leaf->folder, "pids.events", O_RDONLY | O_CLOEXEC);
+  leaf->memory_events = groups.leaf_kills ? openat(leaf->folder, "memory.events", O_RDONLY | O_CLOEXEC) : -1;
+  leaf->memory_peak = groups.leaf_kills ? openat(leaf->folder, "memory.peak", O_RDWR | O_CLOEXEC) : -1;
+  if (leaf->memory_peak < 0 && leaf->memory_events >= 0) /* a kernel before 6.12 */
+    leaf->memory_peak = openat(leaf->folder, "memory.peak", O_RDONLY | O_CLOEXEC);
+  leaf->is_fresh = true;
   return leaf;
 }
 
@@ -89,6 +95,22 @@ size_t leaf_pids(const struct leaf *leaf, pid_t *out, size_t max) {
 bool leaf_is_empty(const struct leaf *leaf) {
   char byte;
   return leaf->kill >= 0 ? pread(leaf->procs, &byte, 1, 0) == 0 : read_pids(leaf, &byte, 1) == 0;
+}
+
+/* A group that was used before tells the peak of all its commands, unless the kernel (6.12) can begin anew. */
+bool leaf_reset_peak(struct leaf *leaf) {
+  bool was_fresh = leaf->is_fresh;
+  leaf->is_fresh = false;
+  return leaf->memory_peak >= 0 && (was_fresh || write(leaf->memory_peak, "reset", 5) == 5);
+}
+
+size_t leaf_count(struct leaf *leaf) {
+  static char text[65536];
+  ssize_t got = leaf->kill >= 0 ? pread(leaf->procs, text, sizeof text, 0) : read_pids(leaf, text, sizeof text);
+  size_t count = 0;
+  for (ssize_t at = 0; at < got; at++) count += text[at] == '\n';
+  leaf->is_known_empty = got == 0;
+  return count;
 }
 
 uint64_t leaf_limit_hits(const struct leaf *leaf) {

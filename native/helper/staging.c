@@ -46,7 +46,8 @@ static void make_devices(void) {
   static const char *const links[][2] = {{"/proc/self/fd", "fd"},
                                          {"/proc/self/fd/0", "stdin"},
                                          {"/proc/self/fd/1", "stdout"},
-                                         {"/proc/self/fd/2", "stderr"}};
+                                         {"/proc/self/fd/2", "stderr"},
+                                         {"pts/ptmx", "ptmx"}};
   char path[64];
   require(mkdir("dev", 0755) == 0, "make dev");
   require(mount("tmpfs", "dev", "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=0755,size=64k") == 0, "mount dev");
@@ -67,6 +68,7 @@ static void make_devices(void) {
     require(symlink(links[at][0], path) == 0, path);
   }
   require(mkdir("dev/shm", 01777) == 0, "make dev/shm");
+  require(mkdir("dev/pts", 0755) == 0, "make dev/pts");
   require(mount(NULL, "dev", NULL, MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NOEXEC, "mode=0755,size=64k") == 0,
           "make dev read-only");
 }

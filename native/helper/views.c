@@ -31,8 +31,13 @@ const char *views_mount(const struct box_request *request) {
   if (mount("/dev", BOX_ROOT "/dev", NULL, MS_BIND | MS_REC, NULL) != 0) return "bind /dev";
   snprintf(options, sizeof options, "mode=1777,size=%llu", (unsigned long long)request->shm_bytes);
   if (mount("tmpfs", BOX_ROOT "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, options) != 0) return "mount /dev/shm";
+  if (mount("devpts", BOX_ROOT "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620") != 0)
+    return "mount /dev/pts";
   const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
-  if (mount("proc", BOX_ROOT "/proc", "proc", flags, "hidepid=2") != 0) return "mount /proc";
+  snprintf(options, sizeof options, "hidepid=2,gid=%d", PROCESS_READERS_GID);
+  bool ok = mount("proc", BOX_ROOT "/proc", "proc", flags, options) == 0;
+  /* Where the sandbox has one id, there is no such group, and nobody to hide from. */
+  if (!ok && mount("proc", BOX_ROOT "/proc", "proc", flags, "hidepid=2") != 0) return "mount /proc";
   close_switches(request);
   for (size_t at = 0; at < sizeof READ_ONLY / sizeof *READ_ONLY; at++) {
     snprintf(path, sizeof path, BOX_ROOT "/proc/%s", READ_ONLY[at]);

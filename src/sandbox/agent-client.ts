@@ -110,6 +110,13 @@ export class AgentClient {
     if (this.#failure === null) this.#socket.write(encodeFrame(channel, type, flags, payload));
   }
 
+  /** Tells the agent that this much of a stream's output was taken. */
+  sendCredit(channel: number, stream: number, bytes: number): void {
+    const payload = Buffer.allocUnsafe(4);
+    payload.writeUInt32LE(bytes, 0);
+    this.send(channel, FRAME.outputCredit, stream, payload);
+  }
+
   sendRequest(channel: number, type: number, payload: Uint8Array): void {
     if (this.#failure === null) this.#socket.write(encodeRequest(channel, type, payload));
   }

@@ -15,8 +15,11 @@ import type {
 } from "../core/sandbox.ts";
 import { decodeStats } from "./agent-stats.ts";
 import { FRAME } from "./frames.ts";
+import { attachCommand } from "./kept-commands.ts";
+import { listProcesses } from "./process-list.ts";
 import type { NetworkControl } from "./proxy/network-control.ts";
-import { type CommandContext, startCommand } from "./run-command.ts";
+import { type CommandContext, execCommand, startKeptCommand } from "./run-command.ts";
+import { exportLayer, sandboxDiff } from "./sandbox-diff.ts";
 import { sandboxFiles } from "./sandbox-files.ts";
 import { type SandboxLife, sandboxLife } from "./sandbox-life.ts";
 import { keptShell } from "./sandbox-shell.ts";
@@ -29,8 +32,6 @@ export interface Renewal {
   fork(count: number, options: SnapshotOptions): Promise<readonly Sandbox[]>;
   /** After it `context.client` is another one. Throws `not_found` for a snapshot it does not know. */
   reset(snapshotId: string | undefined): Promise<ResetReport>;
-  /** The sandbox is gone: frees what its snapshots hold. Called once. */
-  end(): void;
 }
 
 export interface AgentSandboxOptions {
@@ -49,8 +50,12 @@ export interface AgentSandboxOptions {
 const EMPTY_LOG: NetworkLog = { attempts: [], attemptsDropped: 0, allowed: 0, refused: 0, bytesIn: 0, bytesOut: 0 };
 
 export function agentSandbox(options: AgentSandboxOptions): Sandbox {
-  const { info, context, renewal } = options;
-  const life = sandboxLife({ ...options, onGone: () => renewal?.end() });
+  return agentSandboxWith(sandboxLife(options), options);
+}
+
+/** The same with a life its maker keeps hold of. */
+export function agentSandboxWith(life: SandboxLife, options: AgentSandboxOptions): Sandbox {
+  const { info, context } = options;
   return {
     id: info.id,
     info,
@@ -82,11 +87,11 @@ function commandMethods(life: SandboxLife, context: CommandContext): CommandMeth
   return {
     exec: async (command, options) => {
       life.refuseFrozen();
-      return life.track(() => startCommand(context, command, options).result);
+      return life.track(() => execCommand(context, command, options));
     },
     start: async (command, options) => {
       life.refuseFrozen();
-      const process = startCommand(context, command, options);
+      const process = startKeptCommand(context, command, options);
       void life.track(() => process.result).catch(() => undefined);
       return process;
     },
@@ -101,29 +106,29 @@ function commandMethods(life: SandboxLife, context: CommandContext): CommandMeth
         close: () => shell.close(),
       };
     },
-    attach: async () => {
+    attach: async (id, onOutput) => {
       life.refuseFrozen();
-      throw new Failure("unsupported", "Attaching to an earlier command is not offered.");
+      return attachCommand(context, id, onOutput);
     },
     processes: async () => {
       life.refuseEnded();
-      throw new Failure("unsupported", "The list of processes is not offered.");
+      return life.track(() => listProcesses(context));
     },
   };
 }
 
 type FileMethods = Pick<Sandbox, "files" | "diff" | "exportLayer">;
 
-function fileMethods(life: SandboxLife, { context, info }: AgentSandboxOptions): FileMethods {
+function fileMethods(life: SandboxLife, { context }: AgentSandboxOptions): FileMethods {
   return {
     files: life.trackAll(sandboxFiles(context), life.refuseEnded),
-    diff: async () => {
+    diff: async (options) => {
       life.refuseEnded();
-      throw notOffered("diff", info);
+      return life.track(() => sandboxDiff(context, options?.entriesMax));
     },
     exportLayer: () => {
       life.refuseEnded();
-      throw notOffered("exportLayer", info);
+      return life.trackStream(exportLayer(context));
     },
   };
 }

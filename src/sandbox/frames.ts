@@ -2,6 +2,7 @@
  * The frames spoken with the agent of a sandbox (`native/helper/helper.h`): u32 bytes, u32 channel, u16 type, u16 flags,
  * all little-endian, then at most 64 KiB of payload. Pure encoding and decoding; no I/O.
  */
+import type { TerminalSize } from "../core/exec.ts";
 import { nameToBytes } from "./byte-names.ts";
 
 export const FRAME_HEADER_BYTES = 12;
@@ -120,6 +121,7 @@ export const JOB = {
   watch: 13,
   diff: 14,
   layer: 15,
+  processes: 21,
 } as const;
 
 export interface ExecFrame {
@@ -137,35 +139,49 @@ export interface ExecFrame {
   readonly cwd: string;
   readonly argv: readonly string[];
   readonly envVars: Readonly<Record<string, string>>;
+  /** Its terminal; absent: none. */
+  readonly terminal?: TerminalSize;
 }
 
+/** Of a request before its pipes; `REQUEST_FIXED` of the helper. */
+const REQUEST_FIXED_BYTES = 40;
 const U32_MAX = 0xffff_ffff;
 const u32 = (value: number): number => Math.max(0, Math.min(U32_MAX, Math.ceil(value)));
 
 export function encodeExec(exec: ExecFrame): Buffer {
-  const head = Buffer.alloc(36 + exec.pipes.length * 8 + 8);
-  head.writeUInt8(exec.kind, 0);
-  head.writeUInt8(exec.killsAtLimit ? 1 : 0, 1);
-  head.writeUInt8(exec.killsDescendants ? 1 : 0, 2);
-  head.writeUInt8(exec.hasInput ? 1 : 0, 3);
-  head.writeUInt32LE(exec.uid, 4);
-  head.writeUInt32LE(exec.uid, 8);
-  head.writeUInt32LE(u32(exec.timeoutMs), 12);
-  head.writeUInt32LE(u32(exec.idleOutputMs), 16);
-  head.writeUInt32LE(u32(exec.killGraceMs), 20);
-  head.writeBigUInt64LE(BigInt(Math.max(0, Math.floor(exec.outputBytesMax))), 24);
-  head.writeUInt32LE(exec.pipes.length, 32);
-  let at = 36;
+  let text = `${exec.cwd}\0`;
+  for (const word of exec.argv) text += `${word}\0`;
+  let variables = 0;
+  for (const name in exec.envVars) {
+    text += `${name}=${exec.envVars[name]}\0`;
+    variables += 1;
+  }
+  const strings = nameToBytes(text);
+  const headBytes = REQUEST_FIXED_BYTES + exec.pipes.length * 8 + 8;
+  const request = Buffer.alloc(headBytes + strings.length);
+  request.writeUInt8(exec.kind, 0);
+  request.writeUInt8(exec.killsAtLimit ? 1 : 0, 1);
+  request.writeUInt8(exec.killsDescendants ? 1 : 0, 2);
+  request.writeUInt8(exec.hasInput ? 1 : 0, 3);
+  request.writeUInt32LE(exec.uid, 4);
+  request.writeUInt32LE(exec.uid, 8);
+  request.writeUInt32LE(u32(exec.timeoutMs), 12);
+  request.writeUInt32LE(u32(exec.idleOutputMs), 16);
+  request.writeUInt32LE(u32(exec.killGraceMs), 20);
+  request.writeBigUInt64LE(BigInt(Math.max(0, Math.floor(exec.outputBytesMax))), 24);
+  request.writeUInt32LE(exec.pipes.length, 32);
+  request.writeUInt16LE(exec.terminal?.columns ?? 0, 36);
+  request.writeUInt16LE(exec.terminal?.rows ?? 0, 38);
+  let at = REQUEST_FIXED_BYTES;
   for (const pipe of exec.pipes) {
-    head.writeUInt32LE(pipe.fd, at);
-    head.writeUInt32LE(pipe.ways, at + 4);
+    request.writeUInt32LE(pipe.fd, at);
+    request.writeUInt32LE(pipe.ways, at + 4);
     at += 8;
   }
-  const variables = Object.entries(exec.envVars).map(([name, value]) => `${name}=${value}`);
-  head.writeUInt32LE(exec.argv.length, at);
-  head.writeUInt32LE(variables.length, at + 4);
-  const strings = [exec.cwd, ...exec.argv, ...variables].map((text) => `${text}\0`).join("");
-  return Buffer.concat([head, nameToBytes(strings)]);
+  request.writeUInt32LE(exec.argv.length, at);
+  request.writeUInt32LE(variables, at + 4);
+  request.set(strings, headBytes);
+  return request;
 }
 
 /** How a job ended, as the agent tells it. */
@@ -180,9 +196,13 @@ export interface ExitFrame {
   readonly cpuMs: number;
   readonly memoryPeakBytes: number;
   readonly processLimitHits: number;
+  readonly oomScope: "exec" | "sandbox" | null;
+  readonly processesLeft: number;
 }
 
 export const EXIT_FLAG = { timedOut: 1, idleTimedOut: 2, oomKilled: 4, outputLimit: 8, cancelled: 16 } as const;
+
+const OOM_SCOPES = [null, "exec", "sandbox"] as const;
 
 export function decodeExit(payload: Buffer): ExitFrame {
   const big = (at: number): number => Number(payload.readBigUInt64LE(at));
@@ -190,7 +210,7 @@ export function decodeExit(payload: Buffer): ExitFrame {
   return {
     how: how === 0 ? "exited" : how === 1 ? "signalled" : "start_failed",
     code: payload.readUInt8(1),
-    startError: payload.readUInt16LE(2),
+    startError: payload.readUInt8(2),
     flags: payload.readUInt32LE(4),
     stdoutBytesDropped: big(8),
     stderrBytesDropped: big(16),
@@ -198,5 +218,7 @@ export function decodeExit(payload: Buffer): ExitFrame {
     cpuMs: big(32) / 1000,
     memoryPeakBytes: big(40),
     processLimitHits: payload.readUInt32LE(48),
+    oomScope: OOM_SCOPES[payload.readUInt8(3)] ?? null,
+    processesLeft: payload.readUInt32LE(52),
   };
 }

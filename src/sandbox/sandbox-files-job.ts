@@ -6,7 +6,8 @@ import { Failure } from "../core/errors.ts";
 import type { ExecOptions, ExecResult } from "../core/exec.ts";
 import type { FileError, FileResult } from "../core/sandbox-files.ts";
 import { bytesToName, nameToBytes } from "./byte-names.ts";
-import { type CommandContext, startJob } from "./run-command.ts";
+import type { CommandContext } from "./run-command.ts";
+import { startJob } from "./run-job.ts";
 
 /** One that moves bytes of a tmpfs and takes longer than this has met a fault. */
 export const OPERATION_MS = 60_000;

@@ -116,6 +116,7 @@ class KeptShell implements Shell {
   #receive(frame: Frame): void {
     if (frame.type === FRAME.output) {
       (this.#run?.chunks ?? this.#between).push(Buffer.from(frame.payload));
+      if (this.#channel !== null) this.#context.client.sendCredit(this.#channel, frame.flags, frame.payload.length);
     } else if (frame.type === FRAME.shellDone) {
       this.#finish(fromDone(frame.payload));
     } else if (frame.type === FRAME.exit) {
