@@ -128,9 +128,21 @@ function fileMethods(life: SandboxLife, { context }: AgentSandboxOptions): FileM
     },
     exportLayer: () => {
       life.refuseEnded();
-      return life.trackStream(exportLayer(context));
+      return tracked(life, exportLayer(context));
     },
   };
+}
+
+/** A stream counts as a call while it is read. */
+async function* tracked(life: SandboxLife, stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const open = life.track(() => promise);
+  try {
+    yield* stream;
+  } finally {
+    resolve();
+    await open;
+  }
 }
 
 type RenewalMethods = Pick<Sandbox, "snapshot" | "fork" | "reset">;
