@@ -73,20 +73,43 @@ const DOORS: readonly Fault[] = [
   { breaks: "55", what: "reaches the host's loopback", ...outputWith("127.0.0.1 connected\n") },
 ];
 
+/** Its own destroy reads as a broken connection. */
+const losing: FaultHooks = {
+  sandbox: (sandbox) => ({
+    exec: (command, options) =>
+      sandbox.exec(command, options).catch((cause: unknown) => {
+        throw new Failure("sandbox_lost", "The connection ended.", { cause });
+      }),
+  }),
+};
+
 const ENDS: readonly Fault[] = [
   { breaks: "56", what: "lends one machine twice", ...sharing() },
   { breaks: "58", what: "lends a used machine again", ...sharing() },
+  { breaks: "60", what: "forgets to destroy", sandbox: () => ({ destroy: async () => undefined }) },
+  { breaks: "61", what: "takes its own end for the machine's", ...losing },
+  { breaks: "61b", what: "takes its own end for the machine's", ...losing },
+  { breaks: "62", what: "throws at a second destroy", ...throwingAtSecondDestroy() },
   {
-    breaks: "61",
-    what: "takes its own end for the machine's",
-    sandbox: (sandbox) => ({
-      exec: (command, options) =>
-        sandbox.exec(command, options).catch((cause: unknown) => {
-          throw new Failure("sandbox_lost", "The connection ended.", { cause });
-        }),
+    breaks: "62b",
+    what: "says of what is gone that it was just destroyed",
+    provider: (provider) => ({
+      destroy: async (id) => {
+        await provider.destroy(id);
+        return "destroyed";
+      },
     }),
   },
-  { breaks: "62", what: "throws at a second destroy", ...throwingAtSecondDestroy() },
+  {
+    breaks: "64",
+    what: "makes two machines for one claim",
+    provider: (provider) => ({
+      create: async (request, signal) => {
+        await provider.create(request, signal);
+        return provider.create(request, signal);
+      },
+    }),
+  },
   { breaks: "73", what: "freezes nothing", ...hurried, sandbox: () => ({ freeze: async () => undefined }) },
 ];
 

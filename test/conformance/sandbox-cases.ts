@@ -17,7 +17,8 @@ export const CASE_NUMBER_MAX = 68;
 /** Numbers that need a whole machine of their own, with the test file that holds them. */
 export const HELD_ELSEWHERE: Readonly<Record<number, string>> = {
   16: "test/abuse/host-death.test.ts",
-  65: "test/abuse/host-death.test.ts",
+  65: "test/abuse/stale-state.test.ts",
+  68: "test/abuse/two-hosts.test.ts",
 };
 
 export const SANDBOX_CASES: readonly ConformanceCase[] = inOrder([
