@@ -75,10 +75,12 @@ test("the strings of a request end with NUL, in the order folder, arguments, var
     cwd: "/app",
     argv: ["echo", "é"],
     envVars: { A: "b" },
+    terminal: { columns: 80, rows: 24 },
   });
+  expect([bytes.readUInt16LE(36), bytes.readUInt16LE(38)]).toEqual([80, 24]);
   expect([...bytes.subarray(0, 4)]).toEqual([0, 1, 0, 1]);
   expect(bytes.readUInt32LE(12)).toBe(2);
-  expect(bytes.subarray(52).toString("utf8")).toBe("/app\0echo\0é\0A=b\0");
+  expect(bytes.subarray(56).toString("utf8")).toBe("/app\0echo\0é\0A=b\0");
 });
 
 test("an exit frame is read field by field", () => {
@@ -89,6 +91,8 @@ test("an exit frame is read field by field", () => {
   payload.writeBigUInt64LE(2n ** 40n, 8);
   payload.writeBigUInt64LE(1_500n, 24);
   payload.writeUInt32LE(3, 48);
+  payload.writeUInt8(2, 3);
+  payload.writeUInt32LE(4, 52);
   expect(decodeExit(payload)).toMatchObject({
     how: "signalled",
     code: 9,
@@ -96,6 +100,8 @@ test("an exit frame is read field by field", () => {
     stdoutBytesDropped: 2 ** 40,
     durationMs: 1.5,
     processLimitHits: 3,
+    oomScope: "sandbox",
+    processesLeft: 4,
   });
 });
 

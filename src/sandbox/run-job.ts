@@ -50,10 +50,10 @@ export class EndedJob implements SandboxProcess {
     this.result = Promise.resolve(result);
   }
 
-  async write(): Promise<void> {}
-  closeInput(): void {}
-  kill(): void {}
-  resize(): void {}
+  readonly write = async (): Promise<void> => undefined;
+  readonly closeInput = (): void => undefined;
+  readonly kill = (): void => undefined;
+  readonly resize = (): void => undefined;
 }
 
 export class RunningJob implements SandboxProcess {
@@ -99,27 +99,25 @@ export class RunningJob implements SandboxProcess {
     this.#feedInputs();
   }
 
-  async write(bytes: Uint8Array): Promise<void> {
+  /* Own properties, so that a copy of the object still has them. */
+  readonly write = async (bytes: Uint8Array): Promise<void> => {
     const feed = this.#openInput();
     if (feed.isEnded) throw new Failure("request_invalid", "The input of this command was closed.");
     if (this.#client.failure !== null) throw this.#client.failure;
     await feed.write(bytes);
-  }
+  };
 
-  closeInput(): void {
-    this.#openInput().end();
-  }
+  readonly closeInput = (): void => this.#openInput().end();
 
-  kill(signal: ProcessSignal): void {
+  readonly kill = (signal: ProcessSignal): void =>
     this.#client.send(this.#channel, FRAME.signal, constants.signals[signal], NOTHING);
-  }
 
-  resize(size: TerminalSize): void {
+  readonly resize = (size: TerminalSize): void => {
     const payload = Buffer.alloc(8);
     payload.writeUInt32LE(size.columns, 0);
     payload.writeUInt32LE(size.rows, 4);
     this.#client.send(this.#channel, FRAME.resize, 0, payload);
-  }
+  };
 
   /** Tells what is kept of the output so far, then what comes. */
   listen(onOutput: TakeOutput): void {
