@@ -70,7 +70,6 @@ const DOORS: readonly Fault[] = [
     what: "inherits the host's environment",
     request: (request) => ({ ...request, envVars: { USER: "host" } }),
   },
-  { breaks: "55", what: "reaches the host's loopback", ...outputWith("127.0.0.1 connected\n") },
 ];
 
 /** Its own destroy reads as a broken connection. */
@@ -86,7 +85,7 @@ const losing: FaultHooks = {
 const ENDS: readonly Fault[] = [
   { breaks: "56", what: "lends one machine twice", ...sharing() },
   { breaks: "58", what: "lends a used machine again", ...sharing() },
-  { breaks: "60", what: "forgets to destroy", sandbox: () => ({ destroy: async () => undefined }) },
+  { breaks: "60", what: "forgets to destroy one", ...forgettingOne() },
   { breaks: "61", what: "takes its own end for the machine's", ...losing },
   { breaks: "61b", what: "takes its own end for the machine's", ...losing },
   { breaks: "62", what: "throws at a second destroy", ...throwingAtSecondDestroy() },
@@ -125,6 +124,17 @@ function sharing(): FaultHooks {
       },
       close: () => provider.close(),
     }),
+  };
+}
+
+/** Its first sandbox is never destroyed. */
+function forgettingOne(): FaultHooks {
+  let made = 0;
+  return {
+    sandbox: ({ destroy }) => {
+      made += 1;
+      return made === 1 ? { destroy: async () => undefined } : { destroy };
+    },
   };
 }
 

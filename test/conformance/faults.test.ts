@@ -11,11 +11,12 @@ import { withFault } from "./fault-hooks.ts";
 import { FAULTS, type Fault } from "./faults.ts";
 import { SANDBOX_CASES } from "./sandbox-cases.ts";
 import { REQUEST } from "./sandbox-parts.ts";
+import { SMALL_INTERNET } from "./small-internet.ts";
 
 /** Longer than any case takes to find out. */
 const CASE_MS = 60_000;
 
-const provider = namespaceProvider({ runtime: systemRuntime() });
+const provider = namespaceProvider({ runtime: systemRuntime(), proxy: SMALL_INTERNET });
 afterAll(() => provider.close());
 
 const idOf = ({ number, part }: ConformanceCase): string => `${number}${part ?? ""}`;

@@ -6,6 +6,7 @@ import type { FaultHooks } from "./fault-hooks.ts";
 import { FAULTS_OF_COMMANDS } from "./faults-commands.ts";
 import { FAULTS_OF_FILES } from "./faults-files.ts";
 import { FAULTS_OF_MACHINE } from "./faults-machine.ts";
+import { FAULTS_OF_NETWORK } from "./faults-network.ts";
 import { FAULTS_OF_SHELL } from "./faults-shell.ts";
 
 export interface Fault extends FaultHooks {
@@ -19,5 +20,6 @@ export const FAULTS: readonly Fault[] = [
   ...FAULTS_OF_COMMANDS,
   ...FAULTS_OF_MACHINE,
   ...FAULTS_OF_FILES,
+  ...FAULTS_OF_NETWORK,
   ...FAULTS_OF_SHELL,
 ];
