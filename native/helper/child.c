@@ -143,7 +143,8 @@ static pid_t clone_onto(struct clone_args *arguments, int (*run)(void *), void *
 /* With v2 the child is born inside the command's group, so that no process of it is ever outside. */
 pid_t child_start(struct start *start, bool is_alone) {
   static uint8_t stack[65536] __attribute__((aligned(16)));
-  const struct leaf *leaf = start->job->leaf;
+  struct leaf *leaf = start->job->leaf;
+  if (leaf != NULL && leaf->report != NULL) return keeper_start(leaf, child, start);
   bool is_born_inside = leaf != NULL && leaf->tasks < 0;
   bool executes = start->request->kind == JOB_COMMAND || start->request->kind == JOB_SHELL;
   struct clone_args arguments = {.exit_signal = SIGCHLD};

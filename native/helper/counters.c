@@ -30,7 +30,7 @@ void send_stats(uint32_t channel) {
       groups.memory_now < 0 ? UINT64_MAX : read_counter(groups.memory_now, NULL),
       groups.memory_peak < 0 ? UINT64_MAX : read_counter(groups.memory_peak, NULL),
       has_disk ? (uint64_t)(disk.f_blocks - disk.f_bfree) * (uint64_t)disk.f_bsize : UINT64_MAX,
-      groups.pids_now < 0 ? UINT64_MAX : read_counter(groups.pids_now, NULL),
+      groups.pids_now < 0 ? UINT64_MAX : read_counter(groups.pids_now, NULL) - (groups.has_keepers ? 1 : 0),
       groups.oom_events < 0 ? UINT64_MAX : read_counter(groups.oom_events, "oom_kill"),
       UINT64_MAX, /* time the processor quota held commands back */
       files == UINT64_MAX ? files : files > storage_files ? files - storage_files : 0,

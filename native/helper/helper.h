@@ -59,6 +59,7 @@ struct box_request {
   uint64_t files_max, processes_max, cpu_quota_us;
   bool is_strict; /* only the calls of seccomp-allowed.c */
   unsigned cores, first_core, shape; /* chosen by machine_choose */
+  bool shows_top; /* the agent takes the topmost layer for what was written here */
   bool binds_system; /* the host's system folders lie over the image */
   uint64_t lifetime_ms; /* 0: none */
   char lowers[LOWERS_BYTES]; /* folders of the image store, top first, separated by commas */
@@ -85,6 +86,7 @@ struct box_groups {
   int leaf_join, leaf_park; /* where leaves are v1: the group above them, entered only to begin the namespace; or -1 */
   int leaf_root; /* folder in which the agent makes one group per command; -1 where there is none */
   bool leaf_kills; /* the leaves have cgroup.kill (v2) */
+  bool has_keepers; /* in a container: no leaves, and the agent itself is counted with the commands */
   int clone_into; /* v2 folder the agent is cloned into, or -1 */
   int oom_events, memory_now, memory_peak, pids_now, pids_events, cpu_stat; /* readable counters or -1 */
 };
@@ -112,6 +114,7 @@ void box_copy(const char *id, const char *layer); /* copies a live one's storage
 bool box_seal(const char *id, const char *layer); /* its storage becomes the layer when it has ended */
 void boxes_reap(void);
 bool boxes_clear(void); /* false while some group of an ended sandbox could not be removed yet */
+void box_expire(const char *id, uint64_t ms); /* so long from now */
 int boxes_expire(void); /* ends those past their lifetime; milliseconds to the next, or -1 */
 bool boxes_are_left(void);
 
