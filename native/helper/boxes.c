@@ -106,6 +106,11 @@ bool boxes_clear(void) {
   return !is_left;
 }
 
+void box_expire(const char *id, uint64_t ms) {
+  struct box *box = find(id);
+  if (box != NULL) box->deadline_us = clock_us() + ms * 1000;
+}
+
 int boxes_expire(void) {
   uint64_t now = 0, next = UINT64_MAX;
   for (struct box *box = boxes; box != NULL; box = box->next) {

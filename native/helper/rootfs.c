@@ -49,6 +49,10 @@ static const char *mount_overlay(const struct box_request *request, const struct
     at += length + (at[length] == ',');
   }
   if (mount("overlay", BOX_ROOT, "overlay", MS_NOSUID | MS_NODEV, options) != 0) return "mount the overlay";
+  if (request->shows_top && storage->layer_count > 0) {
+    upper_folder = lower_folders[0];
+    memmove(lower_folders, lower_folders + 1, (size_t)--lower_count * sizeof *lower_folders);
+  }
   return chdir("/") == 0 ? NULL : "leave the layers";
 }
 

@@ -172,7 +172,7 @@ static void accept_all(int listener) {
   }
 }
 
-/* kill ID; seal ID LAYER; drop LAYER; merge LAYER LAYER,LAYER…; copy LAYER ID. */
+/* kill ID; lifetime ID MS; seal ID LAYER; drop LAYER; merge LAYER LAYER,LAYER…; copy LAYER ID. */
 static void obey(char *line) {
   char *verb = strtok(line, " "), *first = strtok(NULL, " "), *second = strtok(NULL, " ");
   if (verb == NULL || first == NULL) return;
@@ -180,6 +180,7 @@ static void obey(char *line) {
   if (strcmp(verb, "drop") == 0) layer_drop(first);
   if (second == NULL) return;
   if (strcmp(verb, "seal") == 0 && !box_seal(first, second)) printf("layer %s failed\n", second);
+  if (strcmp(verb, "lifetime") == 0) box_expire(first, strtoull(second, NULL, 10));
   if (strcmp(verb, "merge") == 0) layers_merge(first, second);
   if (strcmp(verb, "copy") == 0) box_copy(second, first);
   fflush(stdout);

@@ -12,17 +12,21 @@ export interface IdleWatch {
   track<T>(call: () => Promise<T>): Promise<T>;
   /** The same object, each of whose methods first passes `admit` and is then tracked; they must return promises. */
   trackAll<T extends object>(target: T, admit: () => void): T;
+  /** Begins anew with another time, or without any. */
+  restart(idleMs: number | undefined): void;
   /** Idempotent; `onIdle` is not called any more. */
   stop(): void;
 }
 
 /** Calls `onIdle` at most once; never without `idleMs`. */
-export function idleWatch(runtime: Runtime, idleMs: number | undefined, onIdle: () => void): IdleWatch {
+export function idleWatch(runtime: Runtime, first: number | undefined, onIdle: () => void): IdleWatch {
+  let idleMs = first;
   let open = 0;
-  let isStopped = idleMs === undefined;
+  let isStopped = false;
   let cancel = (): void => undefined;
   const wait = (): void => {
-    if (isStopped || idleMs === undefined) return;
+    cancel();
+    if (isStopped || idleMs === undefined || open > 0) return;
     cancel = runtime.timer(Math.min(idleMs, TIMER_MS_MAX), () => {
       isStopped = true;
       onIdle();
@@ -35,7 +39,7 @@ export function idleWatch(runtime: Runtime, idleMs: number | undefined, onIdle: 
       return await call();
     } finally {
       open -= 1;
-      if (open === 0) wait();
+      wait();
     }
   };
   wait();
@@ -52,6 +56,10 @@ export function idleWatch(runtime: Runtime, idleMs: number | undefined, onIdle: 
           };
         },
       }),
+    restart: (next) => {
+      idleMs = next;
+      wait();
+    },
     stop: () => {
       isStopped = true;
       cancel();

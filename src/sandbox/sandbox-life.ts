@@ -16,8 +16,8 @@ export interface SandboxLifeOptions {
   readonly context: CommandContext;
   readonly lifetimeMs: number;
   readonly idleMs?: number;
-  /** Called once, when nothing of the sandbox is left. */
-  readonly onGone: () => void;
+  /** Called once, when the machine has ended; the sandbox's end waits for it. */
+  readonly onGone?: () => Promise<void>;
 }
 
 export interface SandboxLife {
@@ -28,6 +28,8 @@ export interface SandboxLife {
   /** Also throws `sandbox_busy` when the sandbox is frozen. */
   refuseFrozen(): void;
   setFrozen(isFrozen: boolean): void;
+  /** Begins the lifetime and idle time anew, for a new user of the sandbox. */
+  restart(lifetimeMs: number, idleMs: number | undefined): void;
   /** Runs `work`, after which `context.client` may be another one; calls made meanwhile throw `sandbox_busy`. */
   renew<T>(work: () => Promise<T>): Promise<T>;
   /** Resolves when nothing of the sandbox is left. `why` completes "Sandbox ID …". Idempotent. */
@@ -41,13 +43,13 @@ export function sandboxLife(options: SandboxLifeOptions): SandboxLife {
   let renewing: Promise<unknown> | null = null;
   let ended: Failure | null = null;
 
-  let isGone = false;
-  const tellGone = (): void => {
-    if (isGone) return;
-    isGone = true;
+  let going: Promise<void> | null = null;
+  let cancelLifetime = (): void => undefined;
+  const tellGone = (): Promise<void> => {
     cancelLifetime();
     idle.stop();
-    options.onGone();
+    going ??= options.onGone?.() ?? Promise.resolve();
+    return going;
   };
   const end = async (why: string): Promise<void> => {
     ended ??= new Failure("sandbox_destroyed", `Sandbox ${info.id} ${why}.`);
@@ -58,17 +60,20 @@ export function sandboxLife(options: SandboxLifeOptions): SandboxLife {
       context.kill();
       await client.gone;
     }
-    tellGone();
+    await tellGone();
   };
-  const { lifetimeMs, idleMs } = options;
-  const lifetimeOver = `was destroyed: its lifetime of ${lifetimeMs} ms had passed`;
-  const cancelLifetime = runtime.timer(Math.min(lifetimeMs, TIMER_MS_MAX), () => void end(lifetimeOver));
-  const idleTooLong = `was destroyed: no call was open or made for ${idleMs} ms`;
-  const idle = idleWatch(runtime, idleMs, () => void end(idleTooLong));
+  const startLifetime = (lifetimeMs: number): void => {
+    cancelLifetime();
+    const why = `was destroyed: its lifetime of ${lifetimeMs} ms had passed`;
+    cancelLifetime = runtime.timer(Math.min(lifetimeMs, TIMER_MS_MAX), () => void end(why));
+  };
+  let idleMs = options.idleMs;
+  const idle = idleWatch(runtime, idleMs, () => void end(`was destroyed: no call was open or made for ${idleMs} ms`));
+  startLifetime(options.lifetimeMs);
   const watch = (): void => {
     const { client } = context;
     void client.gone.then(() => {
-      if (renewing === null && client === context.client) tellGone();
+      if (renewing === null && client === context.client) void tellGone();
     });
   };
   watch();
@@ -89,6 +94,12 @@ export function sandboxLife(options: SandboxLifeOptions): SandboxLife {
     },
     setFrozen: (value) => {
       isFrozen = value;
+    },
+    restart: (lifetimeMs, nextIdleMs) => {
+      refuseEnded();
+      idleMs = nextIdleMs;
+      idle.restart(nextIdleMs);
+      startLifetime(lifetimeMs);
     },
     renew: async (work) => {
       refuseEnded();

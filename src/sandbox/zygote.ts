@@ -54,6 +54,8 @@ export interface Zygote {
   connect(): Promise<Socket>;
   /** Ends one sandbox by killing its PID 1. Its connection ends when nothing of it is left. */
   kill(id: string): void;
+  /** Ends one sandbox so long from now, in place of the time it was made with. */
+  setLifetime(id: string, ms: number): void;
   /** Ends every sandbox and the process; resolves when it has left. */
   close(): Promise<void>;
 }
@@ -135,6 +137,7 @@ export async function startZygote(program: string, options: ZygoteOptions): Prom
       }
     },
     kill: (id) => tell(`kill ${id}`),
+    setLifetime: (id, ms) => tell(`lifetime ${id} ${Math.ceil(ms)}`),
     close: async () => {
       child.ref();
       child.stdin.end();
