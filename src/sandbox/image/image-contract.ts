@@ -45,6 +45,8 @@ export interface ResolveOptions {
   readonly onEvent?: (event: ImageEvent) => void;
   /** Looks at the source again where a reference was built before: an `oci:` name may have moved. */
   readonly isRefresh?: boolean;
+  /** Builds anew and accepts other package versions than an earlier build had. */
+  readonly isRelock?: boolean;
 }
 
 /** An image as `sandlot image list` shows it. */
