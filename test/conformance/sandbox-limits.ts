@@ -171,7 +171,7 @@ export const LIMITS_CASES: readonly ConformanceCase[] = [
       const policies: readonly NetworkPolicy[] = [{ mode: "open" }, { mode: "allow-list", hosts: ["example.com"] }];
       for (const policy of policies.filter(({ mode }) => !network.includes(mode)))
         await refused({ network: policy }).toMatchObject({ code: "unsupported" });
-      await refused({ image: "no-such-image" }).toMatchObject({ code: "image_unavailable" });
+      await refused({ image: `sha256:${"0".repeat(64)}` }).toMatchObject({ code: "image_unavailable" });
       await refused({ limits: { ...REQUEST.limits, memoryBytes: 0 } }).toMatchObject({ code: "request_invalid" });
     },
   },
