@@ -220,6 +220,7 @@ static void watch_channel(void) {
 
 void agent_main(int from, int to, const struct box_groups *given, const struct box_request *box) {
   processes_max = box->processes_max;
+  watchdog_open(box->memory_bytes);
   groups = *given;
   channel_in = from;
   channel_out = to;
@@ -238,7 +239,8 @@ void agent_main(int from, int to, const struct box_groups *given, const struct b
   set_events(main_epoll, EPOLL_CTL_ADD, stream_epoll, EPOLLIN, &stream_epoll);
   send_frame(0, FRAME_READY, 0, NULL, 0);
   for (;;) {
-    uint64_t now = clock_us(), due = jobs_tick(now);
+    uint64_t now = clock_us(), due = jobs_tick(now), look = watchdog_tick(now);
+    if (look < due) due = look;
     flush();
     int wait_ms = due == UINT64_MAX ? -1 : due <= now ? 0 : (int)((due - now + 999) / 1000);
     struct epoll_event events[4];

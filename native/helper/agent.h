@@ -34,6 +34,7 @@ struct leaf {
   struct leaf *next;
   unsigned number;
   bool is_spent;
+  bool is_mark; /* no group: its processes are found by their mark, see tags.c */
   int folder, procs, kill;
   int tasks;  /* v1: where a child joins; v2 children are born inside */
   int events; /* v1 counts a refused fork where it happened, v2 in the group with the limit */
@@ -144,6 +145,23 @@ void relay_stop(void); /* closes every connection and the listeners */
 /* counters.c */
 uint64_t read_counter(int fd, const char *key); /* a number, or the number after `key` in a keyed file; 0 if absent */
 void send_stats(uint32_t channel);
+
+/* tags.c: a command's tree without a group, by a mark of its processes */
+extern int process_folder; /* a /proc that shows every process, or -1 */
+struct process_usage {
+  uint64_t count, bytes, largest_bytes; /* the agent left out; pages of files left out */
+  pid_t largest;
+};
+bool tag_set(unsigned number);
+size_t tag_pids(unsigned number, pid_t *out, size_t max);
+bool process_usage(struct process_usage *to, bool is_exact); /* exact: pages of several processes are told once */
+
+/* watchdog.c: the memory limit where no group keeps it */
+void watchdog_open(uint64_t memory_bytes); /* 0: none */
+uint64_t watchdog_tick(uint64_t now); /* when it wants to look again */
+bool watchdog_usage(struct process_usage *to); /* false where groups count */
+uint64_t watchdog_peak(void);
+uint64_t oom_kills(void);
 
 /* leaf.c */
 struct leaf *leaf_take(void);

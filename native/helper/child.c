@@ -89,6 +89,7 @@ static int child(void *argument) {
   for (int at = 0; at < groups.join_count; at++)
     if (write(groups.join[at], "0", 1) != 1) fail(job, PROCESS_LIMIT);
   if (job->leaf != NULL && job->leaf->tasks >= 0 && write(job->leaf->tasks, "0", 1) != 1) fail(job, PROCESS_LIMIT);
+  if (job->leaf != NULL && job->leaf->is_mark && !tag_set(job->leaf->number)) fail(job, PROCESS_LIMIT);
   setsid();
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
@@ -145,7 +146,7 @@ pid_t child_start(struct start *start, bool is_alone) {
   static uint8_t stack[65536] __attribute__((aligned(16)));
   struct leaf *leaf = start->job->leaf;
   if (leaf != NULL && leaf->report != NULL) return keeper_start(leaf, child, start);
-  bool is_born_inside = leaf != NULL && leaf->tasks < 0;
+  bool is_born_inside = leaf != NULL && !leaf->is_mark && leaf->tasks < 0;
   bool executes = start->request->kind == JOB_COMMAND || start->request->kind == JOB_SHELL;
   struct clone_args arguments = {.exit_signal = SIGCHLD};
   if (is_born_inside) {

@@ -60,6 +60,9 @@ static bool limit(int resource, rlim_t most) {
   return setrlimit(resource, &wanted) == 0;
 }
 
+/* One more for the agent, which is of the same user. */
+bool confine_processes(uint64_t most) { return limit(RLIMIT_NPROC, most + 1); }
+
 const char *confine_late(bool is_strict) {
   syscall(SYS_keyctl, 1 /* KEYCTL_JOIN_SESSION_KEYRING */, NULL); /* leaves the host's keyring behind, if any */
   /* A core limit of 0 would still start a core handler behind a pipe; 1 is the kernel's word for "not even that". */

@@ -35,6 +35,7 @@ static void find_counters(struct box_groups *groups) {
   groups->pids_now = OPEN_FIRST("/sys/fs/cgroup/pids.current", "/sys/fs/cgroup/pids/pids.current");
   groups->pids_events = OPEN_FIRST("/sys/fs/cgroup/pids.events", "/sys/fs/cgroup/pids/pids.events");
   groups->cpu_stat = OPEN_FIRST("/sys/fs/cgroup/cpu.stat");
+  groups->cpu_events = OPEN_FIRST("/sys/fs/cgroup/cpu/cpu.stat");
 }
 
 static const char *take_channel(int *from, int *to) {

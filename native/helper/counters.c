@@ -20,19 +20,30 @@ uint64_t read_counter(int fd, const char *key) {
   return 0;
 }
 
+/* Microseconds the processor quota held commands back: of v2, or nanoseconds of v1's own file. */
+static uint64_t throttled_us(void) {
+  if (groups.cpu_events >= 0) return read_counter(groups.cpu_events, "throttled_time") / 1000;
+  return groups.cpu_stat < 0 ? UINT64_MAX : read_counter(groups.cpu_stat, "throttled_usec");
+}
+
+static uint64_t counter_of(int fd, const char *key) { return fd < 0 ? UINT64_MAX : read_counter(fd, key); }
+
 /* Eight u64; all ones where this host has no such counter. */
 void send_stats(uint32_t channel) {
   struct statfs disk;
-  bool has_disk = statfs("/", &disk) == 0;
+  struct process_usage usage;
+  bool has_disk = statfs("/", &disk) == 0, is_watched = watchdog_usage(&usage);
   uint64_t files = has_disk && upper_folder >= 0 ? (uint64_t)(disk.f_files - disk.f_ffree) : UINT64_MAX;
   uint64_t values[8] = {
-      groups.cpu_stat < 0 ? UINT64_MAX : read_counter(groups.cpu_stat, "usage_usec"),
-      groups.memory_now < 0 ? UINT64_MAX : read_counter(groups.memory_now, NULL),
-      groups.memory_peak < 0 ? UINT64_MAX : read_counter(groups.memory_peak, NULL),
+      counter_of(groups.cpu_stat, "usage_usec"),
+      is_watched ? usage.bytes : counter_of(groups.memory_now, NULL),
+      is_watched ? watchdog_peak() : counter_of(groups.memory_peak, NULL),
       has_disk ? (uint64_t)(disk.f_blocks - disk.f_bfree) * (uint64_t)disk.f_bsize : UINT64_MAX,
-      groups.pids_now < 0 ? UINT64_MAX : read_counter(groups.pids_now, NULL) - (groups.has_keepers ? 1 : 0),
-      groups.oom_events < 0 ? UINT64_MAX : read_counter(groups.oom_events, "oom_kill"),
-      UINT64_MAX, /* time the processor quota held commands back */
+      is_watched && groups.pids_now < 0 ? usage.count
+      : groups.pids_now < 0             ? UINT64_MAX
+                                        : read_counter(groups.pids_now, NULL) - (groups.has_keepers ? 1 : 0),
+      is_watched || groups.oom_events >= 0 ? oom_kills() : UINT64_MAX,
+      throttled_us(),
       files == UINT64_MAX ? files : files > storage_files ? files - storage_files : 0,
   };
   send_frame(channel, FRAME_REPLY, 0, values, sizeof values);

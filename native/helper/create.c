@@ -32,7 +32,8 @@ static int keep(int fd, int *next) {
 static const char *keep_only(int *channel, int *go, struct box_groups *groups, struct box_storage *storage) {
   int next = KEEP_FROM;
   int *others[] = {&groups->leaf_root,   &groups->leaf_join, &groups->leaf_park,   &groups->oom_events, &groups->memory_now,
-                   &groups->memory_peak, &groups->pids_now,  &groups->pids_events, &groups->cpu_stat};
+                   &groups->memory_peak, &groups->pids_now,  &groups->pids_events, &groups->cpu_stat,
+                   &groups->cpu_events};
   syscall(SYS_close_range, 0, 2, 0);
   *channel = keep(*channel, &next);
   *go = keep(*go, &next);
@@ -65,6 +66,8 @@ __attribute__((noreturn)) static void child(const struct box_request *request, i
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (failed == NULL) failed = groups_hide(&groups);
   if (failed == NULL) failed = confine_early();
+  if (failed == NULL && groups.leaf_root < 0 && !tags_open()) failed = "open the list of processes";
+  if (failed == NULL && groups.pids_now < 0 && !confine_processes(request->processes_max)) failed = "limit the processes";
   if (failed == NULL) failed = rootfs_enter(request, &storage);
   storage_close(&storage); /* attached by now */
   if (failed == NULL) failed = confine_late(request->is_strict);

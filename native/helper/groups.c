@@ -166,7 +166,10 @@ static bool limit(int which, const struct box_request *request, int folder, bool
     out->pids_events = open_counter(folder, "pids.events");
     return write_number(folder, "pids.max", request->processes_max);
   }
-  if (!is_v2) return write_number(folder, "cpu.cfs_quota_us", request->cpu_quota_us);
+  if (!is_v2) {
+    out->cpu_events = open_counter(folder, "cpu.stat");
+    return write_number(folder, "cpu.cfs_quota_us", request->cpu_quota_us);
+  }
   snprintf(text, sizeof text, "%llu 100000", (unsigned long long)request->cpu_quota_us);
   return write_text(folder, "cpu.max", text);
 }
@@ -216,7 +219,7 @@ static bool create_v1(int which, const struct box_request *request, struct box_g
 
 int groups_create(const struct box_request *request, struct box_groups *out) {
   *out = (struct box_groups){.leaf_root = -1, .leaf_join = -1, .leaf_park = -1, .clone_into = -1, .oom_events = -1, .memory_now = -1,
-                             .memory_peak = -1, .pids_now = -1, .pids_events = -1, .cpu_stat = -1};
+                             .memory_peak = -1, .pids_now = -1, .pids_events = -1, .cpu_stat = -1, .cpu_events = -1};
   bool ok = owner_fd[V2] < 0 || create_v2(request, out);
   for (int which = 0; ok && which < V2; which++)
     if (owner_fd[which] >= 0) ok = create_v1(which, request, out);
@@ -252,7 +255,8 @@ void groups_close(struct box_groups *groups) {
     if (groups->park[at] >= 0) close(groups->park[at]);
   }
   int others[] = {groups->leaf_root,  groups->leaf_join,   groups->leaf_park, groups->clone_into,  groups->oom_events,
-                  groups->memory_now, groups->memory_peak, groups->pids_now,  groups->pids_events, groups->cpu_stat};
+                  groups->memory_now, groups->memory_peak, groups->pids_now,  groups->pids_events, groups->cpu_stat,
+                  groups->cpu_events};
   for (size_t at = 0; at < sizeof others / sizeof *others; at++)
     if (others[at] >= 0) close(others[at]);
 }

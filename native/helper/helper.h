@@ -88,7 +88,7 @@ struct box_groups {
   bool leaf_kills; /* the leaves have cgroup.kill (v2) */
   bool has_keepers; /* in a container: no leaves, and the agent itself is counted with the commands */
   int clone_into; /* v2 folder the agent is cloned into, or -1 */
-  int oom_events, memory_now, memory_peak, pids_now, pids_events, cpu_stat; /* readable counters or -1 */
+  int oom_events, memory_now, memory_peak, pids_now, pids_events, cpu_stat, cpu_events; /* readable counters or -1 */
 };
 
 /* groups.c: the control group drivers (v1, v2 and hybrid) */
@@ -141,6 +141,9 @@ void merge_reaped(pid_t pid, int status);
 void merges_kill(void);
 bool merge_folders(const int *sources, int count, int target); /* run in a child; false with errno */
 
+/* tags.c: before the host's /proc is out of sight */
+bool tags_open(void);
+
 /* container.c: the agent as the first process of a container that an engine made */
 int container_main(int argc, char **argv);
 
@@ -166,6 +169,7 @@ extern uint64_t storage_files; /* files and folders of that storage before the f
 extern int lower_folders[], lower_count; /* what it stands on, top first: sealed layers, then the image */
 const char *views_mount(const struct box_request *request);
 const char *confine_early(void);
+bool confine_processes(uint64_t most); /* by the kernel's count per user, where no group counts them */
 const char *confine_late(bool is_strict);
 const char *seccomp_install(bool is_strict); /* for the agent and all that comes of it */
 bool seccomp_refuse_clone3(void);   /* in addition, for each command, with the strict profile's list */

@@ -132,7 +132,7 @@ static bool is_any_running(void) {
 }
 
 static void read_counters_before(struct job *job) {
-  job->oom_before = read_counter(groups.oom_events, "oom_kill");
+  job->oom_before = oom_kills();
   job->limit_before = leaf_limit_hits(job->leaf);
   if (job->leaf == NULL) return;
   job->leaf_oom_before = read_counter(job->leaf->memory_events, "oom_kill");

@@ -60,7 +60,7 @@ enum oom_scope { OOM_NOWHERE, OOM_EXEC, OOM_SANDBOX };
 static enum oom_scope oom_scope(const struct job *job) {
   if (job->leaf != NULL && job->leaf->memory_events >= 0)
     return read_counter(job->leaf->memory_events, "oom_kill") > job->leaf_oom_before ? OOM_EXEC : OOM_NOWHERE;
-  return read_counter(groups.oom_events, "oom_kill") > job->oom_before ? OOM_SANDBOX : OOM_NOWHERE;
+  return groups.oom_events >= 0 && oom_kills() > job->oom_before ? OOM_SANDBOX : OOM_NOWHERE;
 }
 
 /* The peak of the command's whole group, else of the largest process that it waited for. */
@@ -82,7 +82,7 @@ static void send_exit(struct job *job) {
   }
   job->error = NULL;
   payload[3] = (uint8_t)oom_scope(job);
-  if (payload[3] != OOM_NOWHERE) job->flags |= OOM_KILLED;
+  if (payload[3] != OOM_NOWHERE || oom_kills() > job->oom_before) job->flags |= OOM_KILLED;
   struct stream *output = job_stream(job, 1, false), *error_output = job_stream(job, 2, false);
   const struct timeval *user = &job->usage.ru_utime, *system = &job->usage.ru_stime;
   uint64_t numbers[5] = {

@@ -19,6 +19,7 @@ static unsigned made;
 
 static void remove_leaf(struct leaf *leaf) {
   char name[16];
+  if (leaf->is_mark) return free(leaf);
   snprintf(name, sizeof name, "e%u", leaf->number);
   unlinkat(groups.leaf_root, name, AT_REMOVEDIR);
   int open[] = {leaf->folder, leaf->procs, leaf->kill, leaf->tasks, leaf->events, leaf->memory_events, leaf->memory_peak};
@@ -28,7 +29,7 @@ static void remove_leaf(struct leaf *leaf) {
 }
 
 struct leaf *leaf_take(void) {
-  if (groups.leaf_root < 0) return NULL;
+  if (groups.leaf_root < 0 && process_folder < 0) return NULL;
   for (struct leaf **at = &unused; *at != NULL;) {
     struct leaf *leaf = *at;
     if (!leaf->is_known_empty && !leaf_is_empty(leaf)) {
@@ -43,9 +44,11 @@ struct leaf *leaf_take(void) {
   struct leaf *leaf = calloc(1, sizeof *leaf);
   char name[16];
   if (leaf == NULL) return NULL;
-  leaf->number = made++;
+  *leaf = (struct leaf){.number = made++, .folder = -1, .procs = -1, .kill = -1, .tasks = -1, .events = -1,
+                        .memory_events = -1, .memory_peak = -1};
+  leaf->is_mark = groups.leaf_root < 0;
+  if (leaf->is_mark) return leaf;
   snprintf(name, sizeof name, "e%u", leaf->number);
-  leaf->folder = -1;
   if (mkdirat(groups.leaf_root, name, 0755) == 0)
     leaf->folder = openat(groups.leaf_root, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
   leaf->procs = leaf->folder < 0 ? -1 : openat(leaf->folder, "cgroup.procs", O_RDONLY | O_CLOEXEC);
@@ -83,6 +86,7 @@ static ssize_t read_pids(const struct leaf *leaf, char *text, size_t room) {
 size_t leaf_pids(const struct leaf *leaf, pid_t *out, size_t max) {
   if (leaf->report != NULL) return keeper_pids(leaf, out, max);
   static char text[65536];
+  if (leaf->is_mark) return tag_pids(leaf->number, out, max);
   ssize_t got = read_pids(leaf, text, sizeof text - 1);
   size_t count = 0;
   if (got <= 0) return 0;
@@ -97,6 +101,8 @@ size_t leaf_pids(const struct leaf *leaf, pid_t *out, size_t max) {
 bool leaf_is_empty(const struct leaf *leaf) {
   if (leaf->report != NULL) return keeper_count(leaf) == 0;
   char byte;
+  pid_t one;
+  if (leaf->is_mark) return tag_pids(leaf->number, &one, 1) == 0;
   return leaf->kill >= 0 ? pread(leaf->procs, &byte, 1, 0) == 0 : read_pids(leaf, &byte, 1) == 0;
 }
 
@@ -110,6 +116,8 @@ bool leaf_reset_peak(struct leaf *leaf) {
 size_t leaf_count(struct leaf *leaf) {
   if (leaf->report != NULL) return keeper_count(leaf);
   static char text[65536];
+  static pid_t pids[8192];
+  if (leaf->is_mark) return tag_pids(leaf->number, pids, sizeof pids / sizeof *pids);
   ssize_t got = leaf->kill >= 0 ? pread(leaf->procs, text, sizeof text, 0) : read_pids(leaf, text, sizeof text);
   size_t count = 0;
   for (ssize_t at = 0; at < got; at++) count += text[at] == '\n';

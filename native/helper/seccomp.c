@@ -79,23 +79,6 @@ static void filter_arguments(void) {
   add(EQUAL, TIOCLINUX, 0, 1);
   answer(EPERM);
   allow();
-  /* A core limit of one byte keeps a core even from a handler behind a pipe, and nobody may change it: the call succeeds
-     and does nothing, because lowering it to 0, which many programs do, would call that handler again. */
-  add(EQUAL, SYS_prlimit64, 0, 7);
-  load(ARGUMENT(1));
-  add(EQUAL, RLIMIT_CORE, 1, 0);
-  allow();
-  load(ARGUMENT(2)); /* the lower half of a pointer, which is null only for a mere question */
-  add(EQUAL, 0, 0, 1);
-  allow();
-  answer(0);
-#ifdef SYS_setrlimit
-  add(EQUAL, SYS_setrlimit, 0, 4);
-  load(ARGUMENT(0));
-  add(EQUAL, RLIMIT_CORE, 0, 1);
-  answer(0);
-  allow();
-#endif
   /* Sockets: unix, IPv4, IPv6 and route netlink; a network namespace does not cover VSOCK or ALG. */
   add(EQUAL, SYS_socket, 1, 0);
   allow();
@@ -150,6 +133,31 @@ static void filter_unlisted(void) {
   answer(ENOSYS);
 }
 
+/*
+ * Two limits that nobody may change: the calls succeed and do nothing. A core limit of one byte keeps a core even from a
+ * handler behind a pipe, and lowering it to 0, which many programs do, would call that handler again. The limit of
+ * real-time computing is the mark of a command's processes (see tags.c).
+ */
+static void keep_limits(void) {
+  add(EQUAL, SYS_prlimit64, 0, 8);
+  load(ARGUMENT(1));
+  add(EQUAL, RLIMIT_CORE, 2, 0);
+  add(EQUAL, RLIMIT_RTTIME, 1, 0);
+  allow();
+  load(ARGUMENT(2)); /* the lower half of a pointer, which is null only for a mere question */
+  add(EQUAL, 0, 0, 1);
+  allow();
+  answer(0);
+#ifdef SYS_setrlimit
+  add(EQUAL, SYS_setrlimit, 0, 5);
+  load(ARGUMENT(0));
+  add(EQUAL, RLIMIT_CORE, 1, 0);
+  add(EQUAL, RLIMIT_RTTIME, 0, 1);
+  answer(0);
+  allow();
+#endif
+}
+
 /* The flags of clone3 lie behind a pointer, where no filter can read them, and libc falls back to clone. The agent itself
    needs it, to start a command inside its control group, so each command adds this filter before it executes. */
 bool seccomp_refuse_clone3(void) {
@@ -157,6 +165,7 @@ bool seccomp_refuse_clone3(void) {
   load(NUMBER);
   add(EQUAL, SYS_clone3, 0, 1);
   answer(ENOSYS);
+  keep_limits();
   if (is_strict) filter_unlisted();
   else allow();
   return install();

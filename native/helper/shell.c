@@ -32,7 +32,7 @@ void shell_run(uint32_t id, const uint8_t *payload, size_t bytes) {
   memcpy(job->run.token, payload + 16, 16);
   job->started_us = clock_us();
   job->deadline_us = job->started_us + (uint64_t)timeout_ms * 1000;
-  job->oom_before = read_counter(groups.oom_events, "oom_kill");
+  job->oom_before = oom_kills();
   free(job->run.before);
   job->run.before_count = job->leaf == NULL ? 0 : leaf_pids(job->leaf, pids, KEPT_MAX);
   job->run.before = malloc((job->run.before_count + 1) * sizeof(pid_t));
@@ -44,7 +44,7 @@ void shell_run(uint32_t id, const uint8_t *payload, size_t bytes) {
 static void finish_run(struct job *job, uint32_t code) {
   struct stream *output = job_stream(job, 1, false);
   stream_drain(output); /* what the command wrote is in the pipe by the time its end is reported */
-  if (read_counter(groups.oom_events, "oom_kill") > job->oom_before) job->flags |= OOM_KILLED;
+  if (oom_kills() > job->oom_before) job->flags |= OOM_KILLED;
   uint8_t payload[24];
   uint64_t duration = clock_us() - job->started_us;
   memcpy(payload, &code, 4);
