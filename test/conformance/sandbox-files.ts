@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { ConformanceCase } from "./case.ts";
+import { FILES_TREE_CASES } from "./sandbox-files-trees.ts";
 import { MIB, OPTIONS, output, text } from "./sandbox-parts.ts";
 
 const bytes = (content: string): Uint8Array => Buffer.from(content);
@@ -156,4 +157,74 @@ export const FILES_CASES: readonly ConformanceCase[] = [
           });
       }),
   },
+  {
+    number: 69,
+    part: "c",
+    title: "status, folders, renaming, removing and permission bits do what they say, and say why not",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        const { files } = sandbox;
+        await output(
+          sandbox,
+          "cd /app; printf 123 >f; chown 1000 f; touch -d @1000000000.5 f; ln -s f l; ln -s /none dead",
+        );
+        expect(await files.stat("/app/f")).toEqual({
+          ok: true,
+          value: { kind: "file", bytes: 3, mode: 0o644, uid: 1000, gid: 0, modifiedMs: 1_000_000_000_500 },
+        });
+        expect(await files.stat("/app/l")).toMatchObject({ ok: true, value: { kind: "link", bytes: 1 } });
+        expect(await files.stat("/app/l/")).toMatchObject({ ok: false });
+        const there = ["/app", "/", "/app/f", "/app/dead", "/app/none", "/app/f/x"].map((path) => files.exists(path));
+        expect(await Promise.all(there)).toEqual([true, true, true, true, false, false]);
+        expect(await files.mkdir("/app/a/b/c", { mode: 0o700, user: "agent" })).toEqual({ ok: true, value: null });
+        expect(await files.mkdir("/app/a/b")).toMatchObject({ ok: true });
+        expect(await files.mkdir("/app/f")).toMatchObject({ error: "not_directory" });
+        expect(await files.mkdir("/app/f/x")).toMatchObject({ error: "not_directory" });
+        expect(await output(sandbox, "cd /app; stat -c '%u %a %n' a a/b a/b/c")).toBe(
+          "1000 755 a\n1000 755 a/b\n1000 700 a/b/c\n",
+        );
+        expect(await files.rename("/app/f", "/app/a/g")).toMatchObject({ ok: true });
+        expect(await files.rename("/app/f", "/app/a/g")).toMatchObject({ error: "missing" });
+        expect(await files.rename("/app/a/g", "/app/a/b")).toMatchObject({ error: "is_directory" });
+        expect(await files.rename("/app/a", "/app/a/b/inside")).toMatchObject({ error: "invalid_path" });
+        expect(await files.rename("/app/a", "/app/z/")).toMatchObject({ ok: true });
+        expect(await files.chmod("/app/z/g", 0o4711)).toMatchObject({ ok: true });
+        expect(await files.chmod("/app/z", 0o711)).toMatchObject({ ok: true });
+        expect(await files.chmod("/app/l", 0o600)).toMatchObject({ error: "refused_link" });
+        expect(await output(sandbox, "cd /app; stat -c '%a %n' z/g z")).toBe("4711 z/g\n711 z\n");
+        expect(await files.remove("/app/z")).toMatchObject({ error: "is_directory" });
+        expect(await files.remove("/app/z", { recursive: true })).toMatchObject({ ok: true });
+        expect(await files.remove("/app/z", { recursive: true })).toMatchObject({ error: "missing" });
+        expect(await files.remove("/", { recursive: true })).toMatchObject({ ok: false });
+        await output(sandbox, "mkdir /app/kept; echo x >/app/kept/x; ln -s kept /app/way");
+        expect(await files.remove("/app/way", { recursive: true })).toMatchObject({ ok: true });
+        expect(await output(sandbox, "cat /app/kept/x; ls /app")).toBe("x\ndead\nkept\nl\n");
+      }),
+  },
+  {
+    number: 69,
+    part: "d",
+    title: "a range of a file is read exactly, and shorter or empty at its end",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        await output(sandbox, "seq 1 200000 >/app/f");
+        const whole = Buffer.from(await output(sandbox, "cat /app/f", { outputBytesMax: 4 * MIB }));
+        for (const [offset, count] of [
+          [0, 10],
+          [65_530, 20],
+          [100_000, 200_000],
+          [whole.length - 5, 100],
+          [whole.length, 10],
+          [whole.length * 2, 10],
+          [7, 0],
+        ] as const) {
+          const read = await sandbox.files.readRange("/app/f", { offset, bytes: count });
+          const wanted = whole.subarray(offset, offset + count);
+          expect(read.ok && Buffer.from(read.value).equals(wanted), `${count} bytes from ${offset}`).toBe(true);
+        }
+        const none = await sandbox.files.readRange("/app", { offset: 0, bytes: 1 });
+        expect(none).toMatchObject({ error: "is_directory" });
+      }),
+  },
+  ...FILES_TREE_CASES,
 ];
