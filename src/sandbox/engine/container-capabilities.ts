@@ -5,6 +5,7 @@
  */
 import { Failure } from "../../core/errors.ts";
 import type { Isolation, LimitSupport, SandboxCapabilities, SandboxRequest } from "../../core/sandbox.ts";
+import { hostRules } from "../proxy/host-rules.ts";
 import type { EngineFacts } from "./engine-client.ts";
 
 const STRENGTH: readonly Isolation[] = ["process", "namespace", "gvisor", "vm"];
@@ -13,6 +14,7 @@ const STRENGTH: readonly Isolation[] = ["process", "namespace", "gvisor", "vm"];
 const QUOTA_DRIVERS: readonly string[] = ["btrfs", "zfs", "devicemapper", "windowsfilter"];
 
 const NO_DISK = "the engine's storage takes no size or file count for one container's layer";
+const NO_LAYER = "the engine keeps a container's layer to itself, so the agent can tell no diff of it";
 
 export function containerCapabilities(
   facts: EngineFacts | null,
@@ -22,7 +24,7 @@ export function containerCapabilities(
   const hasQuota = facts !== null && QUOTA_DRIVERS.includes(facts.storageDriver);
   return {
     isolation: isolationOf(runtimeClass),
-    network: ["off"],
+    network: ["off", "allow-list", "open"],
     limits: {
       cpus: support(facts?.limits.cpu),
       memoryBytes: support(facts?.limits.memory),
@@ -39,6 +41,7 @@ export function containerCapabilities(
       23: NO_DISK,
       24: NO_DISK,
       25: NO_DISK,
+      78: NO_LAYER,
     },
   };
 }
@@ -58,11 +61,7 @@ export function refuseUnkept(request: SandboxRequest, capabilities: SandboxCapab
       `Isolation "${request.isolationMin}" was asked for; this container runtime gives "${capabilities.isolation}". ` +
         "Name a stronger one as the provider's runtimeClass: runsc for gvisor, kata-runtime for vm.",
     );
-  if (!capabilities.network.includes(request.network.mode))
-    throw new Failure(
-      "unsupported",
-      `Network mode "${request.network.mode}" is not offered by the container provider; use ${capabilities.network.join(" or ")}.`,
-    );
+  hostRules(request.network);
   for (const [name, value] of Object.entries(request.limits)) {
     const isValid = Number.isFinite(value) && value > 0 && (name === "cpus" || Number.isInteger(value));
     if (!isValid)
