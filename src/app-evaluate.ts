@@ -37,6 +37,8 @@ export interface EvaluateOptions {
   readonly concurrency: number;
   readonly seed: number;
   readonly temperature: number;
+  /** `turns` keeps what a sandbox holds after each turn. */
+  readonly snapshots: "none" | "turns";
 }
 
 /** Throws `config_invalid` or `not_found` before anything is started. */
@@ -58,7 +60,7 @@ export async function evaluateTarget(
   const store = await openStore({ folder: app.dataFolder, runtime, mode: "owner" });
   const defaults = recipeSchema.parse({});
   // A grading may hold two sandboxes at once, one for its tests and one for the graded program.
-  const sandbox = { ...defaults.sandbox, lentMax: 2 * options.concurrency };
+  const sandbox = { ...defaults.sandbox, lentMax: 2 * options.concurrency, snapshots: options.snapshots };
   const machinery = openMachinery(sandbox, availableParallelism(), store, systemTextOf(options));
   const runId = runtime.id();
   let chosen: ChosenPolicy | null = null;

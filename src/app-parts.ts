@@ -55,6 +55,8 @@ export function openMachinery(
     lentMax: sandbox.lentMax,
     creatingMax: sandbox.creatingMax === 0 ? cores : sandbox.creatingMax,
     readyMax: sandbox.readyMax,
+    overcommit: sandbox.memoryOvercommit,
+    isSoleUser: true,
   });
   const runEpisode = createEpisodeRunner({
     pool,
@@ -63,6 +65,7 @@ export function openMachinery(
     identity: verdictIdentityOn(runtime),
     tools: [shellTool(), submitTool()],
     systemText,
+    snapshots: sandbox.snapshots,
     runtime,
     code: codeVersion(),
   });

@@ -7,10 +7,12 @@ import { runtime } from "./app-parts.ts";
 import { Failure } from "./core/errors.ts";
 import type { TerminalSize } from "./core/exec.ts";
 import type { NetworkPolicy, Sandbox, SandboxProvider, SandboxRequest } from "./core/sandbox.ts";
+import type { StoredTrajectory } from "./core/store.ts";
 import { type Contender, providerContender, requestFor } from "./sandbox/bench/contender.ts";
 import { interleaved, type Once, type Quantity } from "./sandbox/bench/measure.ts";
 import { ownFigures } from "./sandbox/bench/own-figures.ts";
 import { loadNow, machineOf, ratiosOf, type SandboxBench, tableOf } from "./sandbox/bench/report.ts";
+import { openImageStore } from "./sandbox/image/image-store.ts";
 import { dockerProvider } from "./sandbox/provider-docker.ts";
 import { namespaceProvider } from "./sandbox/provider-namespace.ts";
 
@@ -88,6 +90,59 @@ export async function enterSandbox(request: ShellRequest, terminal: Terminal, si
   } finally {
     await provider.close();
   }
+}
+
+/**
+ * Puts a person into a sandbox with the files an episode had after `turn`, or after the last turn that was kept. Throws
+ * `not_found` when the record keeps none.
+ */
+export async function forkedEpisode(
+  stored: StoredTrajectory,
+  turn: number | null,
+  what: Pick<ShellRequest, "user" | "command">,
+  terminal: Terminal,
+  signal: AbortSignal,
+  say: (line: string) => void,
+): Promise<number> {
+  const { document } = stored;
+  const { sandbox } = document;
+  const kept = document.turns.filter(({ layerBlob }) => (layerBlob ?? null) !== null);
+  const chosen = turn === null ? kept.at(-1) : kept.find(({ index }) => index === turn);
+  const layerBlob = chosen?.layerBlob ?? null;
+  if (sandbox === null || chosen === undefined || layerBlob === null) {
+    const turns = kept.map(({ index }) => index).join(", ");
+    const remedy =
+      kept.length > 0
+        ? `It keeps those after turns ${turns}.`
+        : 'Keep them with sandbox.snapshots = "turns" in the recipe, or evaluate --snapshots turns.';
+    throw new Failure(
+      "not_found",
+      `Episode ${document.id} keeps no files of ${turn === null ? "any turn" : `turn ${turn}`}. ${remedy}`,
+    );
+  }
+  const images = openImageStore({ runtime });
+  try {
+    const base = await images.resolve(sandbox.image, { signal });
+    if (base.hash !== sandbox.imageHash)
+      say(`Image "${sandbox.image}" has changed since the episode; its files lie on the image as it is now.`);
+    const bytes = await stored.body(layerBlob);
+    const { hash } = await images.derive(base, oneChunk(bytes));
+    say(`Episode ${document.id} after turn ${chosen.index}.`);
+    const request = {
+      ...what,
+      image: `sha256:${hash}`,
+      provider: "namespace",
+      network: { mode: "off" },
+      limits: sandbox.limits,
+    } as const;
+    return await enterSandbox(request, terminal, signal);
+  } finally {
+    await images.close();
+  }
+}
+
+async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
 }
 
 async function feed(

@@ -77,6 +77,7 @@ function storedEpisode(change: Partial<Trajectory> = {}): StoredTrajectory {
         sampledTokens: 17,
         modelMs: 40,
         toolMs: 2_300,
+        layerBlob: null,
         budgetLeft: { turns: 9, tokens: 100, agentMs: 1_000 },
       },
     ],
@@ -171,6 +172,7 @@ test("a replay tells what the sandbox used, and how it went over time where that
   const sandbox = {
     provider: "namespace",
     isolation: "namespace",
+    image: "host",
     imageHash: "h",
     network: "off",
     limits: { cpus: 1, memoryBytes: 64 * 2 ** 20, diskBytes: 1_024, filesMax: 10, processesMax: 10, shmBytes: 1 },

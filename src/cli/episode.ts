@@ -1,11 +1,14 @@
-/** `sandlot episode show`: what really happened in one episode. */
+/** `sandlot episode`: what really happened in one episode, and its sandbox as it was after a turn. */
 import type { Command } from "commander";
 import { Failure } from "../core/errors.ts";
 import { commandName } from "./command-name.ts";
 import { action, type CliContext } from "./context.ts";
 import { episodeJson, episodeReplay } from "./episode-replay.ts";
+import { printableLine } from "./escape.ts";
+import { wholeNumber } from "./evaluate.ts";
 import { EXIT } from "./exit-code.ts";
 import { findRun } from "./find-run.ts";
+import { atTerminal, LOGIN_SHELL } from "./persons-terminal.ts";
 import { withReader } from "./run.ts";
 
 export function addEpisode(program: Command): void {
@@ -17,6 +20,49 @@ export function addEpisode(program: Command): void {
     .argument("[episode]", "number of the episode in its run, from 1")
     .addHelpText("after", "\nExamples:\n  sandlot episode show latest 1\n  sandlot episode show latest 1 --json\n")
     .action(action(showEpisode));
+  episode
+    .command("fork")
+    .summary("open the sandbox of an episode as it was after a turn")
+    .description(
+      "Puts you into a fresh sandbox with the files an episode had after a turn. Running processes are not carried. " +
+        'The run must have kept them: sandbox.snapshots = "turns" in a recipe, or evaluate --snapshots turns.',
+    )
+    .argument("<run>", "run id, its beginning, latest, or a whole episode id such as RUN-12")
+    .argument("[episode]", "number of the episode in its run, from 1")
+    .argument("[command...]", "what to run instead of a login shell; put -- before it")
+    .option("--turn <number>", "the turn after which; the last that was kept when not named", wholeNumber(1))
+    .option("--user <name>", "root, agent, verifier, subject or a number", "agent")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  sandlot episode fork latest 1 --turn 2\n  sandlot episode fork latest 1 --turn 2 -- ls -la /app\n",
+    )
+    .action(action(forkEpisode));
+}
+
+interface ForkOptions {
+  readonly turn?: number;
+  readonly user: string;
+}
+
+async function forkEpisode(context: CliContext, args: readonly unknown[], options: ForkOptions): Promise<number> {
+  const { forkedEpisode } = await import("../app-sandbox.ts");
+  const given = (args[2] as readonly string[] | undefined) ?? [];
+  const second = args[1] === undefined ? null : String(args[1]);
+  /* After a whole episode id the next word is the command's first. */
+  const isNumber = second !== null && /^\d+$/.test(second);
+  const command = second === null || isNumber ? given : [second, ...given];
+  const { run: asked, episodeNo } = episodeAsked(String(args[0]), isNumber ? second : null);
+  return withReader(async (store) => {
+    const { runId } = await findRun(store, asked);
+    const stored = await store.trajectory(runId, episodeNo);
+    if (stored === null) throw new Failure("not_found", `Run ${runId} has no record of episode ${episodeNo}.`);
+    const what = { user: options.user, command: command.length === 0 ? LOGIN_SHELL : command };
+    return atTerminal(context, command.length === 0, (terminal, signal) =>
+      forkedEpisode(stored, options.turn ?? null, what, terminal, signal, (line) =>
+        process.stderr.write(`${printableLine(line)}\n`),
+      ),
+    );
+  });
 }
 
 async function showEpisode(context: CliContext, args: readonly unknown[]): Promise<number> {

@@ -1,5 +1,5 @@
 /** `sandlot evaluate TASKS`: how often a policy solves tasks, with intervals. */
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { action, type CliContext } from "./context.ts";
 import { evaluateTable } from "./evaluate-table.ts";
 import { EXIT } from "./exit-code.ts";
@@ -16,6 +16,7 @@ interface EvaluateFlags {
   readonly concurrency: number;
   readonly seed: number;
   readonly temperature: number;
+  readonly snapshots: "none" | "turns";
   readonly failBelow?: number;
 }
 
@@ -38,6 +39,11 @@ export function addEvaluate(program: Command): void {
     .option("--concurrency <count>", "episodes in flight at once", wholeNumber(1, COUNT_MAX), 16)
     .option("--seed <number>", "everything random derives from it", wholeNumber(0), 1)
     .option("--temperature <number>", "sampling temperature of endpoint and trained policies", decimal(0, 4), 1)
+    .addOption(
+      new Option("--snapshots <when>", "turns keeps what a sandbox holds after each turn, for episode fork")
+        .choices(["none", "turns"])
+        .default("none"),
+    )
     .option("--fail-below <rate>", "exit 1 when pass@1 is below this rate", decimal(0, 1))
     .addHelpText(
       "after",
@@ -59,6 +65,7 @@ async function evaluate(context: CliContext, args: readonly unknown[], flags: Ev
     concurrency: flags.concurrency,
     seed: flags.seed,
     temperature: flags.temperature,
+    snapshots: flags.snapshots,
   };
   const { value: summary, signalExit } = await watchRun(context, "evaluate", (watched) =>
     app.evaluate(String(args[0]), options, { ...watched, dataFolder: app.dataFolder(process.env) }),

@@ -1,12 +1,12 @@
 /** `sandlot sandbox`: a person in a fresh sandbox, and how fast sandboxes are on this machine. */
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { ShellRequest, Terminal } from "../app-sandbox.ts";
+import type { ShellRequest } from "../app-sandbox.ts";
 import { Failure } from "../core/errors.ts";
-import type { TerminalSize } from "../core/exec.ts";
 import type { NetworkPolicy } from "../core/sandbox.ts";
 import { action, type CliContext } from "./context.ts";
 import { printableLine } from "./escape.ts";
 import { EXIT } from "./exit-code.ts";
+import { atTerminal, LOGIN_SHELL } from "./persons-terminal.ts";
 
 const MIB = 2 ** 20;
 const NAMES = ["namespace", "docker", "podman"] as const;
@@ -73,57 +73,23 @@ function networkOf(text: string): NetworkPolicy {
 
 async function shell(context: CliContext, args: readonly unknown[], options: ShellOptions): Promise<number> {
   const { enterSandbox } = await import("../app-sandbox.ts");
-  const image = String(args[0]);
   const command = (args[1] as readonly string[] | undefined) ?? [];
-  const terminal = personsTerminal(context, command.length === 0);
-  const controller = new AbortController();
-  /* At a terminal in raw mode Ctrl-C is a key for the shell; this is for a signal from elsewhere. */
-  process.once("SIGTERM", () => controller.abort());
-  process.once("SIGHUP", () => controller.abort());
-  if (!process.stdin.isTTY) process.once("SIGINT", () => controller.abort());
-  try {
-    const request: ShellRequest = {
-      image,
-      provider: options.provider,
-      network: options.network,
-      user: options.user,
-      limits: {
-        cpus: options.cpus,
-        memoryBytes: Math.round(options.memory * MIB),
-        diskBytes: Math.round(options.disk * MIB),
-        filesMax: 200_000,
-        processesMax: 1_024,
-        shmBytes: 64 * MIB,
-      },
-      command: command.length === 0 ? ["/bin/bash", "-l"] : command,
-    };
-    return await enterSandbox(request, terminal, controller.signal);
-  } finally {
-    if (process.stdin.isTTY) process.stdin.setRawMode(false);
-    process.stdin.pause();
-  }
-}
-
-/** Ours while no shell has it; a pipe or file on either side makes it plain streams without a terminal inside. */
-function personsTerminal(context: CliContext, isShell: boolean): Terminal {
-  const { stdin, stdout, stderr } = process;
-  const isTerminal = stdin.isTTY === true && stdout.isTTY === true;
-  const sizeNow = (): TerminalSize => ({ columns: stdout.columns ?? 80, rows: stdout.rows ?? 24 });
-  return {
-    size: isTerminal ? sizeNow() : null,
-    input: stdin,
-    write: (stream, bytes) => void (stream === "stdout" ? stdout : stderr).write(bytes),
-    onResize: (tell) => {
-      if (isTerminal) stdout.on("resize", () => tell(sizeNow()));
+  const request: ShellRequest = {
+    image: String(args[0]),
+    provider: options.provider,
+    network: options.network,
+    user: options.user,
+    limits: {
+      cpus: options.cpus,
+      memoryBytes: Math.round(options.memory * MIB),
+      diskBytes: Math.round(options.disk * MIB),
+      filesMax: 200_000,
+      processesMax: 1_024,
+      shmBytes: 64 * MIB,
     },
-    attached: ({ info }) => {
-      if (isTerminal && isShell) {
-        const what = `${info.provider} sandbox on ${printableLine(info.image)}, network ${info.network}`;
-        stderr.write(`${context.paint("dim", `Fresh ${what}. It is destroyed when you leave (Ctrl-D).`)}\n`);
-      }
-      if (isTerminal) stdin.setRawMode(true);
-    },
+    command: command.length === 0 ? LOGIN_SHELL : command,
   };
+  return atTerminal(context, command.length === 0, (terminal, signal) => enterSandbox(request, terminal, signal));
 }
 
 interface BenchOptions {

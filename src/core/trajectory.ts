@@ -58,6 +58,8 @@ export interface TurnRecord {
   readonly sampledTokens: number;
   readonly modelMs: number;
   readonly toolMs: number;
+  /** The sandbox's own layer after this turn, as a zstd tar in the OCI layer format; null unless the run keeps them. */
+  readonly layerBlob: BodyHash | null;
   readonly budgetLeft: { readonly turns: number; readonly tokens: number; readonly agentMs: number };
 }
 
@@ -120,7 +122,7 @@ export interface Trajectory {
   readonly seeds: { readonly task: string; readonly sampling: string; readonly verifier: string };
   readonly code: { readonly sandlot: string; readonly commit: string | null; readonly recipeHash: string };
   /** As granted; null when no acting sandbox was claimed. */
-  readonly sandbox: Pick<SandboxInfo, "provider" | "isolation" | "imageHash" | "limits" | "network"> | null;
+  readonly sandbox: Pick<SandboxInfo, "provider" | "isolation" | "image" | "imageHash" | "limits" | "network"> | null;
   readonly turns: readonly TurnRecord[];
   readonly nodes: readonly MessageNode[];
   readonly branches: readonly { readonly leaf: string; readonly reason: "main"; readonly trainable: boolean }[];

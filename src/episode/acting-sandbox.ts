@@ -11,6 +11,7 @@ import type { SandboxPool } from "../core/sandbox-pool.ts";
 import type { Task } from "../core/task.ts";
 import type { ResourceCurve } from "../core/trajectory.ts";
 import { type CurveSampler, sampleCurve } from "./resource-curve.ts";
+import { packLayer } from "./turn-layer.ts";
 
 const PREPARE_MS = 60_000;
 const SETUP_OUTPUT_BYTES_MAX = 64 * 1024;
@@ -51,6 +52,11 @@ export class ActingSandbox {
   claim(): Promise<Sandbox> {
     this.#claimed ??= this.#prepare();
     return this.#claimed;
+  }
+
+  /** What the sandbox holds of its own right now, or null where none was claimed. */
+  async packLayer(): Promise<Uint8Array | null> {
+    return this.#sandbox === null || this.#closed ? null : packLayer(this.#sandbox);
   }
 
   async close(): Promise<void> {

@@ -41,6 +41,8 @@ export interface EnvironmentOptions {
   readonly extraFiles?: readonly FileContent[];
   /** Default `namespace`. */
   readonly isolationMin?: Isolation;
+  /** `turns` keeps the sandbox's own layer after each turn; default `none`. */
+  readonly snapshots?: "none" | "turns";
   /** Ends whatever runs; then calls throw `cancelled`. */
   readonly signal?: AbortSignal;
 }
@@ -52,6 +54,8 @@ export interface TurnLog {
   readonly observations: readonly Observation[];
   readonly modelMs: number;
   readonly toolMs: number;
+  /** The sandbox's own layer after the turn, packed; null unless it was asked for. */
+  readonly layer: Uint8Array | null;
   readonly left: State["limitsLeft"];
 }
 
@@ -153,7 +157,8 @@ export class EpisodeEnvironment implements Environment {
       this.stopReason = await this.#run(turn, action, observations);
     } finally {
       const toolMs = runtime.monotonic() - startedAt - (this.#preparedMs() - preparedMs);
-      this.log.push({ action, partial: null, observations, modelMs, toolMs, left: this.#limits.left() });
+      const layer = this.#options.snapshots === "turns" ? await this.#sandbox.packLayer() : null;
+      this.log.push({ action, partial: null, observations, modelMs, toolMs, layer, left: this.#limits.left() });
     }
     this.phase = "model";
     const seen = observations.map((observation): Message => ({ role: "tool", observation }));
@@ -178,7 +183,8 @@ export class EpisodeEnvironment implements Environment {
   logPartial(partial: string | null): void {
     if (partial === null) return;
     const modelMs = this.#options.runtime.monotonic() - this.#modelStartedAt;
-    this.log.push({ action: null, partial, observations: [], modelMs, toolMs: 0, left: this.#limits.left() });
+    const left = this.#limits.left();
+    this.log.push({ action: null, partial, observations: [], modelMs, toolMs: 0, layer: null, left });
   }
 
   async verify(): Promise<Verdict> {

@@ -89,6 +89,7 @@ export function buildRecord(input: RecordInput): TrajectoryRecord {
         : {
             provider: info.provider,
             isolation: info.isolation,
+            image: info.image,
             imageHash: info.imageHash,
             limits: info.limits,
             network: info.network,
@@ -162,6 +163,7 @@ function turnRecord(entry: TurnLog, index: number, graph: MessageGraph, versionF
     sampledTokens: action?.sampledTokens ?? 0,
     modelMs: entry.modelMs,
     toolMs: entry.toolMs,
+    layerBlob: entry.layer === null ? null : graph.body(entry.layer),
     budgetLeft: entry.left,
   };
 }

@@ -25,6 +25,8 @@ export interface EpisodeRunnerOptions extends GraderOptions {
   readonly systemText: string | null;
   /** Weakest isolation the agent may run in; default `namespace`. */
   readonly isolationMin?: Isolation;
+  /** `turns` keeps the sandbox's own layer after each turn, for a later fork; default `none`. */
+  readonly snapshots?: "none" | "turns";
   /** Version of this program, and its commit where known. */
   readonly code: { readonly sandlot: string; readonly commit: string | null };
 }
@@ -51,6 +53,7 @@ export function createEpisodeRunner(options: EpisodeRunnerOptions): EpisodeRunne
       mayReuseVerdict: plan.mayReuseVerdict,
       extraFiles: plan.extraFiles ?? [],
       isolationMin: options.isolationMin ?? "namespace",
+      snapshots: options.snapshots ?? "none",
       signal: AbortSignal.any([cancel, deadline.signal]),
     });
     const disarm = runtime.timer(plan.task.limits.episodeMs, () => deadline.abort(overdue(plan, environment.phase)));

@@ -96,8 +96,12 @@ const sandbox = z.strictObject({
   lentMax: count(2, 100_000).default(16),
   /** Sandboxes being created at once; 0 means one per core. */
   creatingMax: count(0, 1_024).default(0),
-  /** Sandboxes kept ready ahead of demand. */
+  /** Sandboxes kept ready ahead of demand, at most. */
   readyMax: count(0, 10_000).default(8),
+  /** How often one byte of memory may be promised to sandboxes that are lent. */
+  memoryOvercommit: z.number().min(1).max(1_000).default(1),
+  /** `turns` keeps what a sandbox holds after each turn, so that `sandlot episode fork` can open it later. */
+  snapshots: z.enum(["none", "turns"]).default("none"),
 });
 
 const scheduler = z.strictObject({

@@ -77,6 +77,7 @@ function turn(index: number, textBlob: string, actionNode: string): TurnRecord {
     sampledTokens: 2,
     modelMs: 12,
     toolMs: 0,
+    layerBlob: null,
     budgetLeft: { turns: 4, tokens: 100, agentMs: 60_000 },
   };
 }
