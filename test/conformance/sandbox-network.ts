@@ -1,7 +1,7 @@
 /** Cases 55 and 56: what a sandbox without a network can reach: nothing. Case 57 stands in a file of its own. */
 import { createSocket } from "node:dgram";
 import { mkdtempSync, rmSync } from "node:fs";
-import { type AddressInfo, createServer, type Server } from "node:net";
+import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -43,6 +43,17 @@ async function listening(server: Server, where: { readonly path: string } | { re
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(where, resolve));
 }
 
+/** The host itself reaches what the sandbox must not. */
+async function reached(path: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const socket = connect(path, () => {
+      socket.destroy();
+      resolve();
+    });
+    socket.on("error", reject);
+  });
+}
+
 /** Servers of the host on every door a network namespace could leave open. */
 async function withHostServers(use: (addresses: readonly (readonly unknown[])[]) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "sandlot-network-"));
@@ -54,6 +65,7 @@ async function withHostServers(use: (addresses: readonly (readonly unknown[])[])
     await listening(servers[1], { path: join(folder, "host.sock") });
     await listening(servers[2], { path: `\0${abstract}` });
     await new Promise<void>((resolve) => udp.bind(0, resolve));
+    for (const server of servers.slice(1)) await reached(server.address() as string);
     const { port } = servers[0].address() as AddressInfo;
     const own = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
     const addresses = ["127.0.0.1", ...own.flatMap(({ family, address }) => (family === "IPv4" ? [address] : []))];

@@ -157,7 +157,9 @@ function refuse(response: ServerResponse, reason: NetworkReason): void {
   if (response.destroyed || response.headersSent) return;
   const { status, text } = refusalAnswer(reason);
   /* What is left of a refused body is not worth reading. */
-  const close = reason === "request_malformed" || response.req.complete === false ? { Connection: "close" } : {};
+  const { "content-length": length = "0", "transfer-encoding": coding } = response.req.headers;
+  const isBodyLeft = length !== "0" || coding !== undefined;
+  const close = reason === "request_malformed" || isBodyLeft ? { Connection: "close" } : {};
   response.writeHead(status, { "Content-Type": "text/plain", "Content-Length": Buffer.byteLength(text), ...close });
   response.end(text);
 }

@@ -12,6 +12,7 @@ const HOST_CHARACTERS_MAX = 256;
 
 /** An entry that may still change. */
 export interface OpenAttempt {
+  readonly isAllowed: boolean;
   allow(address: string | null): void;
   refuse(reason: NetworkReason): void;
   /** What became of an allowed exchange; the first one counts. */
@@ -75,6 +76,9 @@ export function networkAudit(runtime: Runtime): NetworkAudit {
         attempt.reason = why;
       };
       return {
+        get isAllowed() {
+          return attempt.decision === "allowed";
+        },
         allow: (address) => {
           attempt.address = address;
           decide("allowed", null);

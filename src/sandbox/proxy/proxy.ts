@@ -61,8 +61,6 @@ export function sandboxProxy(runtime: Runtime, options: ProxyOptions, audit: Net
     exchanges: new Set(),
   };
   const server = createServer({ maxHeaderSize: HEAD_BYTES_MAX, requireHostHeader: false, insecureHTTPParser: false });
-  /* A command that has sent its request may close its half and still read the answer. */
-  Object.assign(server, { httpAllowHalfOpen: true });
   /* The server was handed the connection as its socket. */
   const connectionOf = (incoming: IncomingMessage): RelayConnection => incoming.socket as unknown as RelayConnection;
   server.on("request", (incoming, response) => void forward(state, connectionOf(incoming), incoming, response));
@@ -75,8 +73,10 @@ export function sandboxProxy(runtime: Runtime, options: ProxyOptions, audit: Net
     }
     audit.open("", 0, connection, "request_malformed").finish();
     const { status, text } = refusalAnswer("request_malformed");
-    connection.end(`HTTP/1.1 ${status} Refused\r\nContent-Length: ${text.length}\r\nConnection: close\r\n\r\n${text}`);
-    connection.once("finish", () => connection.destroy());
+    connection.write(
+      `HTTP/1.1 ${status} Refused\r\nContent-Length: ${text.length}\r\nConnection: close\r\n\r\n${text}`,
+    );
+    connection.destroySoon();
   });
   return {
     serve: (connection) => {
@@ -107,6 +107,9 @@ function watchConnection(state: ProxyState, connection: RelayConnection): void {
     for (const exchange of state.exchanges) if (exchange.connection === connection) exchange.attempt.note("limit");
     connection.destroy(new Error("limit"));
   };
+  /* One that carries nothing yet is answered with the reason. */
+  const isCarrying = (): boolean =>
+    [...state.exchanges].some((exchange) => exchange.connection === connection && exchange.attempt.isAllowed);
   const look = (): void => {
     const silentMs = runtime.monotonic() - heardMs;
     const isLate = state.startedMs !== null && runtime.monotonic() - state.startedMs > caps.timeMsMax;
@@ -117,7 +120,7 @@ function watchConnection(state: ProxyState, connection: RelayConnection): void {
   connection.onBytes = (bytesTo, bytesFrom) => {
     heardMs = runtime.monotonic();
     audit.count(bytesTo, bytesFrom);
-    if (audit.bytes > caps.bytesMax) cut();
+    if (audit.bytes > caps.bytesMax && isCarrying()) cut();
   };
   connection.on("close", () => cancel());
   /* Each pipelined request watches for the end. */

@@ -132,6 +132,16 @@ export class RelayConnection extends Duplex {
     else if (type === FRAME.relayClosed) this.cut();
   }
 
+  /** What an HTTP server does with a socket it will not read from again: the last bytes still go. */
+  destroySoon(): void {
+    if (this.writableFinished) {
+      this.destroy();
+      return;
+    }
+    this.once("finish", () => this.destroy());
+    this.end();
+  }
+
   /** Ends it without a word to the agent, which has ended it already or is gone. */
   cut(): void {
     this.#isOver = true;

@@ -29,11 +29,10 @@ export async function tunnel(
   );
   const refuse = (reason: NetworkReason): void => {
     const { status, text } = refusalAnswer(reason);
-    connection.end(
+    connection.write(
       `HTTP/1.1 ${status} Refused\r\nContent-Type: text/plain\r\nContent-Length: ${text.length}\r\nConnection: close\r\n\r\n${text}`,
     );
-    /* A client that goes on sending is not read to its end. */
-    connection.once("finish", () => connection.destroy());
+    connection.destroySoon();
   };
   const reason =
     target === null
