@@ -48,6 +48,12 @@ const PROCESSES: readonly Fault[] = [
     }),
   },
   {
+    breaks: "5",
+    what: "gives the input of one command to the next",
+    options: (options, command) => (command === "cat" ? { ...options, input: Buffer.from("left over") } : options),
+  },
+  { breaks: "18", what: "counts its timeouts by the clock", ...resultWith({ verdict: "exited", exitCode: 0 }) },
+  {
     breaks: "11",
     what: "loses its first process to a kill from inside",
     result: async (result, { command, sandbox }) => {
@@ -94,6 +100,15 @@ const OUTPUT: readonly Fault[] = [
     breaks: "32b",
     what: "goes on past the output limit",
     ...hurriedWith({ onOutputLimit: "drop" }),
+  },
+  { breaks: "32c", what: "has one cap for both streams", ...resultWith({ stderr: empty }) },
+  {
+    breaks: "34b",
+    what: "replaces what is cut in two",
+    options: (options) => ({
+      ...options,
+      onOutput: (stream, bytes) => options.onOutput?.(stream, Buffer.from(Buffer.from(bytes).toString("utf8"))),
+    }),
   },
   { breaks: "33", what: "loses what follows a full stream", ...resultWith({ stdout: empty }) },
   {

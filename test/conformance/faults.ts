@@ -8,6 +8,7 @@ import { FAULTS_OF_FILES } from "./faults-files.ts";
 import { FAULTS_OF_MACHINE } from "./faults-machine.ts";
 import { FAULTS_OF_NETWORK } from "./faults-network.ts";
 import { FAULTS_OF_SHELL } from "./faults-shell.ts";
+import { FAULTS_OF_TERMINALS } from "./faults-terminal.ts";
 
 export interface Fault extends FaultHooks {
   /** Number and part of the case it must fail. */
@@ -22,4 +23,5 @@ export const FAULTS: readonly Fault[] = [
   ...FAULTS_OF_FILES,
   ...FAULTS_OF_NETWORK,
   ...FAULTS_OF_SHELL,
+  ...FAULTS_OF_TERMINALS,
 ];

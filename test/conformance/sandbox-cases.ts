@@ -10,6 +10,7 @@ import { POOL_CASES } from "./sandbox-pool.ts";
 import { PROCESS_CASES } from "./sandbox-processes.ts";
 import { SHELL_CASES } from "./sandbox-shell.ts";
 import { SNAPSHOT_CASES } from "./sandbox-snapshot.ts";
+import { TERMINAL_CASES } from "./sandbox-terminal.ts";
 
 /** Numbers of the sandbox design's list. */
 export const CASE_NUMBER_MAX = 68;
@@ -28,6 +29,7 @@ export const SANDBOX_CASES: readonly ConformanceCase[] = inOrder([
   ...FILES_CASES,
   ...KERNEL_CASES,
   ...SHELL_CASES,
+  ...TERMINAL_CASES,
   ...NETWORK_CASES,
   ...SNAPSHOT_CASES,
   ...LEAKS_CASES,

@@ -98,6 +98,20 @@ export const PROCESS_CASES: readonly ConformanceCase[] = [
       }),
   },
   {
+    number: 5,
+    title: "a child that keeps standard input open disturbs no later command",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        const input = new Uint8Array(3 << 20);
+        const result = await sandbox.exec("sleep 987 <&0 & echo done", { ...OPTIONS, input });
+        expect(result).toMatchObject({ verdict: "exited", exitCode: 0, processesLeft: 1 });
+        expect(text(result.stdout)).toBe("done\n");
+        expect(await output(sandbox, "cat", { input: Buffer.from("later") })).toBe("later");
+        expect(await output(sandbox, "cat")).toBe("");
+        expect(await processLines(sandbox)).toEqual(["sleep 987"]);
+      }),
+  },
+  {
     number: 6,
     title: "a command that stops itself still meets its timeout",
     run: (boxes) =>
@@ -108,12 +122,12 @@ export const PROCESS_CASES: readonly ConformanceCase[] = [
   },
   {
     number: 9,
-    title: "thousands of short children leave no zombie",
+    title: "ten thousand short children leave no zombie",
     run: (boxes) =>
       boxes.with(async (sandbox) => {
         const script =
-          "i=0; while [ $i -lt 2000 ]; do (:) & i=$((i+1)); done; wait; for j in 1 2 3; do setsid true & done";
-        await sandbox.exec(script, OPTIONS);
+          "i=0; while [ $i -lt 10000 ]; do (:); i=$((i+1)); done; for j in 1 2 3; do setsid true & done; echo $i";
+        expect(await output(sandbox, script, { timeoutMs: 60_000 })).toBe("10000\n");
         /* One that ended this instant is not a zombie yet to worry about; one that stays would hang this command. */
         await output(sandbox, "while grep -q '^State:.Z' /proc/[0-9]*/status 2>/dev/null; do sleep 0.05; done");
       }),
@@ -124,8 +138,12 @@ export const PROCESS_CASES: readonly ConformanceCase[] = [
     run: (boxes) =>
       boxes.with(async (sandbox) => {
         await sandbox.exec("sleep 987 & sleep 987 & true", OPTIONS);
-        await sandbox.exec("kill -9 1; kill -TERM 1; kill -STOP 1; kill -9 -1", OPTIONS);
-        expect(await output(sandbox, "echo alive")).toBe("alive\n");
+        const all = "kill 1; kill -9 1; kill -TERM 1; kill -STOP 1; kill -SEGV 1; kill -9 -1";
+        for (const user of ["root", "agent"]) {
+          await sandbox.exec(all, { ...OPTIONS, user });
+          expect(await output(sandbox, "echo alive")).toBe("alive\n");
+        }
+        await boxes.until("all others are gone", async () => (await sandbox.processes()).length === 0);
       }),
   },
   {
@@ -152,15 +170,15 @@ export const PROCESS_CASES: readonly ConformanceCase[] = [
   },
   {
     number: 14,
-    title: "many commands at once each get exactly their own output",
+    title: "two hundred commands at once each get exactly their own output",
     run: (boxes) =>
       boxes.with(
         async (sandbox) => {
-          const numbers = Array.from({ length: 100 }, (_, index) => index);
+          const numbers = Array.from({ length: 200 }, (_, index) => index);
           const results = await Promise.all(numbers.map((index) => output(sandbox, `echo ${index}; echo ${index}`)));
           expect(results).toEqual(numbers.map((index) => `${index}\n${index}\n`));
         },
-        { limits: limits(400) },
+        { limits: limits(600) },
       ),
   },
   {
@@ -194,12 +212,30 @@ export const PROCESS_CASES: readonly ConformanceCase[] = [
     title: "a command that ends while it is being ended has exactly one verdict",
     run: (boxes) =>
       boxes.with(async (sandbox) => {
-        const run = (ms: number) => sandbox.exec(`sleep ${ms / 1000}`, { ...OPTIONS, timeoutMs: 100 });
-        for (const result of await Promise.all([80, 90, 95, 100, 105, 110, 120].map(run))) {
-          expect(["exited", "timed_out"]).toContain(result.verdict);
-          expect(result.timedOut).toBe(result.verdict === "timed_out");
-          expect(result.exitCode).toBe(result.verdict === "exited" ? 0 : null);
-        }
+        /* Ends from well before the limit to within the grace, where the two meet. */
+        const run = (ms: number) => sandbox.exec(["sleep", String(ms / 1000)], { ...OPTIONS, timeoutMs: 60 });
+        const verdicts = new Set<string>();
+        for (let round = 0; round < 6; round += 1)
+          for (const result of await Promise.all([10, 40, 50, 54, 56, 58, 60, 62, 70, 500].map(run))) {
+            verdicts.add(result.verdict);
+            expect(["exited", "timed_out"]).toContain(result.verdict);
+            expect(result.timedOut).toBe(result.verdict === "timed_out");
+            expect(result.exitCode).toBe(result.verdict === "exited" ? 0 : null);
+            expect([result.signal, result.idleTimedOut, result.startError]).toEqual([null, false, null]);
+          }
+        expect(verdicts.has("timed_out")).toBe(true);
+      }),
+  },
+  {
+    number: 18,
+    title: "a clock that is set changes no timeout, and cannot be set from inside",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        const jump = "before=$(date +%s); date -s '2040-01-01' >/dev/null 2>&1; echo $? $(($(date +%s) - before))";
+        expect(await output(sandbox, jump)).toMatch(/^1 [0-9]\n$/);
+        const late = await sandbox.exec("date -s '1999-01-01'; sleep 987", { ...OPTIONS, timeoutMs: 300 });
+        expect(late).toMatchObject({ verdict: "timed_out", exitCode: null });
+        expect(late.durationMs).toBeGreaterThanOrEqual(300);
       }),
   },
   {
