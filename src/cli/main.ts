@@ -12,6 +12,7 @@ import { addEpisode } from "./episode.ts";
 import { printable } from "./escape.ts";
 import { addEvaluate } from "./evaluate.ts";
 import { EXIT, exitCodeOf } from "./exit-code.ts";
+import { addImage } from "./image.ts";
 import { addRun } from "./run.ts";
 import { addSandbox } from "./sandbox.ts";
 import { addSetup } from "./setup.ts";
@@ -49,6 +50,7 @@ Exit codes: 0 done, 1 a gate failed, 2 usage or configuration, 3 the machine lac
     addEpisode,
     addTask,
     addSandbox,
+    addImage,
     addDoctor,
     addSetup,
     addCompletion,

@@ -92,8 +92,10 @@ export interface ImageStore {
    * Throws `image_unavailable` naming the member when the layer is malformed.
    */
   derive(base: ResolvedImage, layer: AsyncIterable<Uint8Array>): Promise<ResolvedImage>;
-  /** Hashes every layer anew. Throws `not_found`. */
-  verify(hash: string): Promise<VerifyReport>;
+  /** Hashes every layer of an image anew, named by hash, the beginning of one, or a reference. Throws `not_found`. */
+  verify(name: string): Promise<VerifyReport>;
+  /** The versions of the packages an image is made of, a line each; null for one that is not made of packages. */
+  lockOf(image: ResolvedImage): Promise<string | null>;
   list(): Promise<readonly StoredImage[]>;
   /** Removes one image by hash or reference. Throws `not_found`, and `sandbox_busy` while a live process holds it. */
   remove(name: string): Promise<GcReport>;

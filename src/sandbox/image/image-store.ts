@@ -5,11 +5,12 @@
  */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { cacheFolder } from "../../../native/build.ts";
+import { buildNative, cacheFolder } from "../../../native/build.ts";
 import { Failure } from "../../core/errors.ts";
 import type { Runtime } from "../../core/runtime.ts";
 import type { ImageReference } from "../../core/sandbox.ts";
 import { buildHostImage } from "../host-image.ts";
+import { userIds } from "../user-ids.ts";
 import { buildFromSource } from "./build-image.ts";
 import { keepTree, variantName, withBuildFolder } from "./build-tree.ts";
 import { ArchiveError } from "./byte-reader.ts";
@@ -25,8 +26,9 @@ import {
   type StoredImage,
 } from "./image-contract.ts";
 import type { ImageSource } from "./image-source.ts";
+import { lockText } from "./package-lock.ts";
 import { sourceOf } from "./parse-reference.ts";
-import { shippedRecipes } from "./recipe.ts";
+import { recipeFolders } from "./recipe.ts";
 import { collectGarbage, removeImage, verifyImage } from "./store-care.ts";
 import { withLock } from "./store-lock.ts";
 import { holdIfThere, type StoreParts } from "./store-parts.ts";
@@ -57,7 +59,7 @@ export function openImageStore(options: ImageStoreOptions): ImageStore {
     token: processToken(runtime),
   };
   const sources = {
-    recipeFolders: options.recipeFolders ?? [join(process.cwd(), "images"), shippedRecipes()],
+    recipeFolders: options.recipeFolders ?? recipeFolders(),
     snapshotMirror: options.snapshotMirror ?? process.env["SANDLOT_SNAPSHOT_MIRROR"] ?? null,
   };
   /* What this store has resolved stays so: a run must not see an image change under it. */
@@ -86,7 +88,11 @@ export function openImageStore(options: ImageStoreOptions): ImageStore {
       }
     },
     derive: (base, layer) => derive(parts, base, layer),
-    verify: (hash) => verifyImage(parts, hash),
+    verify: (name) => verifyImage(parts, name),
+    lockOf: async ({ reference }) => {
+      const pins = parts.records.reference(reference)?.pins ?? null;
+      return pins === null ? null : lockText(pins);
+    },
     list: async () => listImages(parts),
     remove: (name) => removeImage(parts, name),
     gc: (asked) => collectGarbage(parts, asked.keepBytes),
@@ -116,8 +122,10 @@ async function resolveOnce(
   return findOrBuild(parts, source(), options);
 }
 
-function resolveHost({ runtime, folder }: StoreParts): ResolvedImage {
-  const { folder: skeleton, hash } = buildHostImage(runtime, folder);
+async function resolveHost({ runtime, folder }: StoreParts): Promise<ResolvedImage> {
+  const ids = userIds();
+  const helper = ids.kind === "range" ? (await buildNative("helper")).path : undefined;
+  const { folder: skeleton, hash } = buildHostImage(runtime, folder, helper, ids);
   const lowers = [skeleton.slice(folder.length + 1)];
   return { reference: "host", hash, lowers, bindsSystem: true, pinned: false, envVars: {}, workdir: null };
 }

@@ -52,8 +52,32 @@ const SCHEMA = z.object({
 
 type Recipe = z.infer<typeof SCHEMA>;
 
+/** Where recipes are looked for: `images` of the working folder, then those that come with Sandlot. */
+export function recipeFolders(): readonly string[] {
+  return [join(process.cwd(), "images"), shippedRecipes()];
+}
+
+export interface RecipeSummary {
+  readonly name: string;
+  readonly description: string;
+  readonly file: string;
+}
+
+/** Every recipe that can be named; one that cannot be read says so in its description. */
+export function recipeSummaries(folders = recipeFolders()): readonly RecipeSummary[] {
+  const names = [...new Set(folders.flatMap(recipeNames))].sort();
+  return names.map((name) => {
+    const file = recipeFile(name, folders);
+    try {
+      return { name, description: parseRecipe(readFileSync(file, "utf8"), file).description ?? "", file };
+    } catch (error) {
+      return { name, description: error instanceof Error ? error.message : String(error), file };
+    }
+  });
+}
+
 /** The folder of recipes that comes with Sandlot: the first `images/` upwards from this file that holds one. */
-export function shippedRecipes(): string {
+function shippedRecipes(): string {
   for (let folder = import.meta.dirname; dirname(folder) !== folder; folder = dirname(folder))
     if (existsSync(join(folder, "images", "base.toml"))) return join(folder, "images");
   return join(import.meta.dirname, "images");
@@ -75,7 +99,7 @@ export function recipeFile(name: string, folders: readonly string[]): string {
   );
 }
 
-export function recipeNames(folder: string): readonly string[] {
+function recipeNames(folder: string): readonly string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder).flatMap((name) => (name.endsWith(".toml") ? [name.slice(0, -".toml".length)] : []));
 }

@@ -14,8 +14,8 @@ import type { ImageRecord } from "./store-records.ts";
 import { hashTree } from "./tree-hash.ts";
 
 /** Throws `not_found`. */
-export async function verifyImage(parts: StoreParts, hash: string): Promise<VerifyReport> {
-  const record = findImage(parts, hash);
+export async function verifyImage(parts: StoreParts, name: string): Promise<VerifyReport> {
+  const record = findImage(parts, name);
   const changed: string[] = [];
   for (const { tree } of record.layers) {
     const path = join(parts.folder, tree, variantName(parts.ownership));
