@@ -36,9 +36,14 @@ function endProcess(pid: number): void {
   } catch {}
 }
 
+/** False when something in it cannot be removed, such as a mount: one stuck leftover must stop no start. */
 function removeFolder(path: string): boolean {
-  rmSync(path, { recursive: true, force: true });
-  return true;
+  try {
+    rmSync(path, { recursive: true, force: true });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** A control group's files vanish with it; only the groups below must go first. */
