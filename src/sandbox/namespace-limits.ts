@@ -1,38 +1,59 @@
 /** What the namespace provider can keep on this machine, and its refusal of everything else. */
 import { Failure } from "../core/errors.ts";
-import type { Isolation, LimitSupport, SandboxCapabilities, SandboxRequest } from "../core/sandbox.ts";
+import type { Isolation, SandboxCapabilities, SandboxRequest } from "../core/sandbox.ts";
 import { STACK_MAX } from "./layer-stack.ts";
 import { hostRules } from "./proxy/host-rules.ts";
-import type { Zygote } from "./zygote.ts";
+import { userIds } from "./user-ids.ts";
+import type { GroupSupport, Zygote } from "./zygote.ts";
 
 const STRENGTH: readonly Isolation[] = ["process", "namespace", "gvisor", "vm"];
 
-/** Of a helper that runs; of none, what a machine with everything offers. */
+/**
+ * Of a helper that runs; of none, what the user of this process may expect. A limit without a control group is kept by the
+ * kernel's count of one user's processes, or watched by the agent, or told to be none.
+ */
 export function capabilitiesOf(zygote: Pick<Zygote, "groups" | "layers"> | null): SandboxCapabilities {
-  const { memory, pids, cpu, kill } = zygote?.groups ?? { memory: "v2", pids: "v2", cpu: "v2", kill: "v2" };
+  const groups = zygote?.groups ?? expectedGroups();
+  const { memory, pids, cpu, kill, ids } = groups;
   const canSeal = zygote === null || zygote.layers !== null;
-  const noLayers = "This kernel cannot lend a mount twice; snapshots, forks and resets need Linux 6.15 or newer.";
   return {
     isolation: "namespace",
     network: ["off", "allow-list", "open"],
     limits: {
-      cpus: support(cpu),
-      memoryBytes: support(memory),
+      cpus: cpu === "none" ? "none" : "enforced",
+      memoryBytes: memory === "none" ? "sampled" : "enforced",
       diskBytes: "enforced",
       filesMax: "enforced",
-      processesMax: support(pids),
+      processesMax: pids !== "none" || ids === "self" ? "enforced" : "sampled",
       shmBytes: "enforced",
     },
-    oomEvidence: memory === "none" ? "none" : "per-sandbox",
+    oomEvidence: memory === "none" ? "none" : memory === "v2" ? "per-exec" : "per-sandbox",
     killTree: kill === "none" ? "pid-namespace" : "cgroup",
     snapshot: canSeal ? "filesystem" : "none",
     forksMax: canSeal ? STACK_MAX : 0,
-    unsupported: canSeal ? {} : { 59: noLayers, 66: noLayers, 67: noLayers },
+    unsupported: { ...unkeptCases(groups), ...(canSeal ? {} : { 59: NO_LAYERS, 66: NO_LAYERS, 67: NO_LAYERS }) },
   };
 }
 
-function support(where: string): LimitSupport {
-  return where === "none" ? "none" : "enforced";
+const NO_LAYERS = "This kernel cannot lend a mount twice; snapshots, forks and resets need Linux 6.15 or newer.";
+const NO_PIDS = "Without a pids group the kernel refuses forks beyond the limit, but counts no refusal.";
+const NO_CPU = "Without a cpu group nothing holds a command to its share of the processor.";
+const NO_USERS = "With one id only, root is the only user of a sandbox; a range of ids in /etc/subuid gives it others.";
+/** Cases that run commands as another user than root. */
+const CASES_OF_USERS = [12, 20, 35, 47, 48, 55, 70, 74];
+
+function expectedGroups(): GroupSupport {
+  const { kind: ids } = userIds();
+  const where = ids === "root" ? "v1" : "none";
+  return { memory: where, pids: where, cpu: where, kill: where, ids };
+}
+
+function unkeptCases({ pids, cpu, ids }: GroupSupport): Record<number, string> {
+  return {
+    ...(ids === "self" ? Object.fromEntries(CASES_OF_USERS.map((number) => [number, NO_USERS])) : {}),
+    ...(pids === "none" ? { 7: NO_PIDS, 8: NO_PIDS, 10: NO_PIDS } : {}),
+    ...(cpu === "none" ? { 28: NO_CPU } : {}),
+  };
 }
 
 /** Refuses what this provider cannot keep; nothing is weakened or ignored in silence. */

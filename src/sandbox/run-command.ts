@@ -25,13 +25,24 @@ export interface CommandContext {
   readonly client: AgentClient;
   readonly runtime: Runtime;
   readonly envVars: Readonly<Record<string, string>>;
+  /** The sandbox has one id only, so that nobody but root exists in it. */
+  readonly hasOnlyRoot?: boolean;
   /** Ends a sandbox whose agent no longer answers. */
   kill(): void;
 }
 
-/** Uid and home of a user of the sandbox. Throws `request_invalid` for a name no image has. */
-export function sandboxUser(user: string | undefined): { readonly uid: number; readonly home: string } {
+/** Uid and home of a user of the sandbox. Throws `request_invalid` for a name no image has, `unsupported` without ids. */
+export function sandboxUser(
+  user: string | undefined,
+  context: Pick<CommandContext, "hasOnlyRoot"> = {},
+): { readonly uid: number; readonly home: string } {
   const name = user ?? "root";
+  if (context.hasOnlyRoot === true && name !== "root" && name !== "0")
+    throw new Failure(
+      "unsupported",
+      `No user "${name}" can be had: this account has no range of ids, so root is the only user of its sandboxes. ` +
+        "Give it one, for example: usermod --add-subuids 200000-265535 --add-subgids 200000-265535 NAME",
+    );
   const known = USERS[name];
   if (known !== undefined) return known;
   const uid = /^\d{1,5}$/.test(name) ? Number(name) : Number.NaN;
@@ -78,7 +89,7 @@ function refuseBadTerminal({ columns, rows }: TerminalSize): void {
 }
 
 function toFrame(context: CommandContext, command: string | readonly string[], options: ExecOptions): ExecFrame {
-  const user = sandboxUser(options.user);
+  const user = sandboxUser(options.user, context);
   refuseBadPipes(options.pipes ?? []);
   if (options.pty !== undefined) refuseBadTerminal(options.pty);
   return {

@@ -22,7 +22,7 @@ export async function uploadTree(
   path: string,
   options: TreeLimits & { readonly user?: string },
 ): Promise<FileResult<TreeReport>> {
-  const { uid } = sandboxUser(options.user);
+  const { uid } = sandboxUser(options.user, context);
   if (!isSandboxPath(path)) return refused("invalid_path", path);
   const limits = [options.bytesMax, options.entriesMax].map((value) => String(Math.floor(value)));
   const { answer, source } = await persist(async () => {

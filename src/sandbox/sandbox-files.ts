@@ -39,7 +39,7 @@ export function sandboxFiles(context: CommandContext): SandboxFiles {
     readRange: (path, { offset, bytes }) =>
       operation({ kind: JOB.readRange, argv: [path, count(offset), count(bytes)], outputBytesMax: bytes }),
     write: async ({ path, bytes, mode }, options) => {
-      const { uid } = sandboxUser(options?.user);
+      const { uid } = sandboxUser(options?.user, context);
       return change({ kind: JOB.write, uid, argv: [path, mode.toString(8)], input: bytes });
     },
     list: async (path, { recursive, entriesMax }) => {
@@ -50,7 +50,7 @@ export function sandboxFiles(context: CommandContext): SandboxFiles {
     stat,
     exists: async (path) => (await stat(path)).ok,
     mkdir: async (path, options) => {
-      const { uid } = sandboxUser(options?.user);
+      const { uid } = sandboxUser(options?.user, context);
       return change({ kind: JOB.mkdir, uid, argv: [path, (options?.mode ?? FOLDER_MODE).toString(8)] });
     },
     rename: async (from, to) => {

@@ -88,7 +88,7 @@ class KeptShell implements Shell {
   #ensureBash(): number {
     if (this.#channel !== null) return this.#channel;
     const { client, envVars } = this.#context;
-    const user = sandboxUser(this.#options.user);
+    const user = sandboxUser(this.#options.user, this.#context);
     const channel = client.open({
       onFrame: (frame) => this.#receive(frame),
       onEnd: (failure) => this.#abandon(failure),

@@ -23,6 +23,8 @@ export interface GroupSupport {
   readonly pids: string;
   readonly cpu: string;
   readonly kill: string;
+  /** Whose ids a sandbox has: a range of the machine's, a range of the user's, or the user's own id alone. */
+  readonly ids: "root" | "range" | "self";
 }
 
 /** Limits of a sandbox that no control group of this machine keeps. */
@@ -125,6 +127,7 @@ export async function startZygote(program: string, options: ZygoteOptions): Prom
       pids: support["pids"] ?? "none",
       cpu: support["cpu"] ?? "none",
       kill: support["kill"] ?? "none",
+      ids: support["ids"] === "range" || support["ids"] === "self" ? support["ids"] : "root",
     },
     layers: support["layers"] === "sealed" ? layerCommands(tell, lines, ended) : null,
     isAlive: () => isAlive,
