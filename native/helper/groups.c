@@ -261,29 +261,31 @@ void groups_close(struct box_groups *groups) {
     if (others[at] >= 0) close(others[at]);
 }
 
-/* A control group's files vanish with it and cannot be removed, which does not matter: only what is left counts. */
-bool remove_folder(int parent, const char *name) {
+/* True once the folder is gone. A control group's files vanish with it and cannot be removed. */
+static bool remove_below(int parent, const char *name, bool has_files) {
   if (parent < 0) return true;
   if (unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT) return true;
   int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *folder = fd < 0 ? NULL : fdopendir(fd);
   if (folder == NULL) return errno == ENOENT;
   for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
-    if (entry->d_type != DT_DIR) unlinkat(fd, entry->d_name, 0);
-    else if (entry->d_name[0] != '.') remove_folder(fd, entry->d_name);
+    if (entry->d_type == DT_DIR && entry->d_name[0] != '.') remove_below(fd, entry->d_name, has_files);
+    else if (has_files && entry->d_type != DT_DIR) unlinkat(fd, entry->d_name, 0);
   }
   closedir(folder);
   return unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT;
 }
 
+bool remove_folder(int parent, const char *name) { return remove_below(parent, name, true); }
+
 bool groups_remove(const char *id) {
   bool gone = true;
-  for (int which = 0; which < HIERARCHIES; which++) gone = remove_folder(owner_fd[which], id) && gone;
+  for (int which = 0; which < HIERARCHIES; which++) gone = remove_below(owner_fd[which], id, false) && gone;
   return gone;
 }
 
 void groups_remove_owner(void) {
-  for (int which = 0; which < HIERARCHIES; which++) remove_folder(root_fd[which], owner_name);
+  for (int which = 0; which < HIERARCHIES; which++) remove_below(root_fd[which], owner_name, false);
 }
 
 int groups_freezer(const char *id) {
