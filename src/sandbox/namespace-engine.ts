@@ -17,6 +17,8 @@ export interface EngineSourceOptions {
   readonly runtime: Runtime;
   readonly images: ImageStore;
   readonly allowsFaults: boolean;
+  /** A helper built otherwise; absent: the one of this source, built on demand. */
+  readonly helperPath?: string | undefined;
   /** Told of each helper that was started. */
   readonly onStart: (engine: Engine) => void;
 }
@@ -43,7 +45,7 @@ export function requireLinux(): void {
 export async function startEngine(options: Omit<EngineSourceOptions, "onStart">): Promise<Engine> {
   const { runtime, images, allowsFaults } = options;
   requireLinux();
-  const { path } = await buildNative("helper");
+  const path = options.helperPath ?? (await buildNative("helper")).path;
   /* Makes the store's folder too, without which there is nothing to mount. */
   buildHostImage(runtime, images.folder, path);
   const zygote = await startZygote(path, { store: images.folder, allowsFaults });

@@ -28,6 +28,8 @@ export interface NamespaceProviderOptions {
   readonly images?: ImageStore;
   /** Routes, caps and name resolution of the sandboxes' networks. */
   readonly proxy?: ProxyOptions;
+  /** A helper built otherwise, as with sanitizers. For tests. */
+  readonly helperPath?: string;
   /** Asked before each machine is made: `STEP:ERRNO` makes the helper fail after that step. For tests. */
   readonly nextFault?: () => string | undefined;
 }
@@ -47,6 +49,7 @@ export function namespaceProvider(options: NamespaceProviderOptions): SandboxPro
     runtime,
     images,
     allowsFaults: nextFault !== undefined,
+    helperPath: options.helperPath,
     onStart: ({ zygote }) => {
       capabilities = capabilitiesOf(zygote);
     },

@@ -121,7 +121,7 @@ export class RunningJob implements SandboxProcess {
 
   /** Tells what is kept of the output so far, then what comes. */
   listen(onOutput: TakeOutput): void {
-    for (const { stream, bytes } of this.#output) onOutput(stream === 1 ? "stdout" : "stderr", bytes);
+    for (const { stream, bytes } of this.#output) void onOutput(stream === 1 ? "stdout" : "stderr", bytes);
     if (!this.#isSettled) this.#listeners.add(onOutput);
   }
 
