@@ -4,7 +4,6 @@ import { Failure } from "../core/errors.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import { probeNamespaces } from "./probe.ts";
 import { namespaceProvider } from "./provider-namespace.ts";
-import { unkeptLimits } from "./zygote.ts";
 
 test("a machine that can make sandboxes says so by having made one", async () => {
   const provider = namespaceProvider({ runtime: systemRuntime() });
@@ -14,7 +13,7 @@ test("a machine that can make sandboxes says so by having made one", async () =>
   expect(report.lines.map((line) => line.name)).toEqual(
     expect.arrayContaining([
       "kernel",
-      "root",
+      "ids",
       "user namespaces",
       "overlay",
       "compiler",
@@ -32,29 +31,29 @@ test("a kernel that refuses is named with its reason and a remedy", async () => 
     Promise.reject(new Failure("environment_missing", "clone with namespaces: Operation not permitted"));
   const report = await probeNamespaces({ run: refuse });
   expect(report.ok).toBe(false);
-  expect(report.lines.at(-1)).toMatchObject({
-    name: "sandbox",
+  expect(report.lines.find((line) => line.name === "sandbox")).toMatchObject({
     ok: false,
     evidence: expect.stringContaining("Operation not permitted"),
     remedy: expect.any(String),
   });
 });
 
-test("limits that no control group can keep are a missing requirement", async () => {
-  const report = await probeNamespaces({ run: async () => ({ memory: "v1", pids: "none", cpu: "v1", kill: "v2" }) });
-  expect(report.ok).toBe(false);
+test("limits that no control group keeps are told, with what keeps them instead and how to get the groups", async () => {
+  const groups = { memory: "none", pids: "none", cpu: "none", kill: "none", ids: "self" } as const;
+  const report = await probeNamespaces({ run: async () => groups });
+  expect(report.ok).toBe(true);
   expect(report.lines.find((line) => line.name === "limits")).toMatchObject({
     ok: false,
-    evidence: expect.stringContaining("pids none"),
-  });
-  expect(report.lines.at(-1)).toMatchObject({
-    name: "sandbox",
-    ok: false,
-    evidence: expect.stringMatching(/^not tried/),
+    evidence: expect.stringContaining("memory sampled, processes enforced, cpus none"),
+    remedy: expect.any(String),
   });
 });
 
-test("no sandbox is made whose limits nothing keeps", () => {
-  expect(unkeptLimits({ memory: "v1", pids: "none", cpu: "none", kill: "v2" })).toEqual(["pids", "cpu"]);
-  expect(unkeptLimits({ memory: "v1", pids: "v2", cpu: "v2", kill: "v2" })).toEqual([]);
+test("every level of isolation has its line, and a missing one its reason", async () => {
+  const { lines } = await probeNamespaces({
+    run: async () => ({ memory: "v1", pids: "v1", cpu: "v1", kill: "v2", ids: "root" }),
+  });
+  const levels = ["process", "namespace", "gvisor", "vm"].map((name) => lines.find((line) => line.name === name));
+  expect(levels.map((line) => line?.ok)).toEqual([false, true, false, false]);
+  for (const line of levels) expect(line).toMatchObject({ required: false, evidence: expect.stringMatching(/.{8}/) });
 });

@@ -7,13 +7,17 @@ import { release } from "node:os";
 import { findCompiler } from "../../native/build.ts";
 import { type Failure, toFailure } from "../core/errors.ts";
 import type { ProbeLine, ProbeReport } from "../core/sandbox.ts";
-import { type GroupSupport, unkeptLimits } from "./zygote.ts";
+import { capabilitiesOf } from "./namespace-limits.ts";
+import { isolationLines } from "./probe-isolation.ts";
+import { SUB_UID_COUNT, userIds, userName } from "./user-ids.ts";
+import type { GroupSupport } from "./zygote.ts";
 
 /** clone3 into a group, cgroup.kill and overlay with userxattr are all there from 5.14. */
 const KERNEL_MIN: readonly [number, number] = [5, 14];
 const PID_MAX_MIN = 32_768;
 const FILES_MIN = 4_096;
 const NAMESPACES_MIN = 1_024;
+const WATCHERS_MIN = 1_024;
 
 export interface Trial {
   /** Tells which groups limit a sandbox; where none is missing, by having made one and run a command in it. Throws a Failure. */
@@ -21,10 +25,11 @@ export interface Trial {
 }
 
 export async function probeNamespaces(trial: Trial): Promise<ProbeReport> {
-  const lines = [kernel(), root(), userNamespaces(), overlay(), compiler(), program("python3"), program("bash")];
-  lines.push(pidMax(), openFiles(), namespaceLimits());
+  const lines = [kernel(), userNamespaces(), ids(), overlay(), compiler(), program("python3"), program("bash")];
+  lines.push(pidMax(), openFiles(), namespaceLimits(), inotify());
   const isPossible = lines.every((line) => line.ok || !line.required);
   lines.push(...(isPossible ? await tryOne(trial) : [untried()]));
+  lines.push(...isolationLines(lines.every((line) => line.ok || !line.required)));
   return { provider: "namespace", ok: lines.every((line) => line.ok || !line.required), lines };
 }
 
@@ -47,15 +52,41 @@ function kernel(): ProbeLine {
   return line("kernel", true, ok, `${process.platform} ${release()}`, "Use Linux 5.14 or newer.");
 }
 
-function root(): ProbeLine {
-  const uid = process.geteuid?.() ?? -1;
-  return line("root", true, uid === 0, `effective uid ${uid}`, "Run the same command with sudo.");
-}
-
+/** Root needs no switch of these; an ordinary user is stopped by any of them. */
 function userNamespaces(): ProbeLine {
   const max = Number(text("/proc/sys/user/max_user_namespaces") || 0);
-  const remedy = "sysctl -w user.max_user_namespaces=65536";
-  return line("user namespaces", true, max > 0, `user.max_user_namespaces = ${max}`, remedy);
+  const isRoot = userIds().kind === "root";
+  const switches = [
+    { key: "kernel.unprivileged_userns_clone", refusing: "0", allowing: 1 },
+    { key: "kernel.apparmor_restrict_unprivileged_userns", refusing: "1", allowing: 0 },
+  ];
+  const closed = isRoot
+    ? []
+    : switches.filter(({ key, refusing }) => text(`/proc/sys/${key.replace(".", "/")}`) === refusing);
+  const evidence = [
+    `user.max_user_namespaces = ${max}`,
+    ...closed.map(({ key, refusing }) => `${key} = ${refusing}`),
+  ].join(", ");
+  const commands = [
+    ...(max > 0 ? [] : ["sysctl -w user.max_user_namespaces=65536"]),
+    ...closed.map(({ key, allowing }) => `sysctl -w ${key}=${allowing}`),
+  ];
+  return line("user namespaces", true, commands.length === 0, evidence, commands.join("; "));
+}
+
+/** Ids a sandbox may have; with a single one it works, and root is its only user. */
+function ids(): ProbeLine {
+  const { kind, base } = userIds();
+  const uid = process.geteuid?.() ?? -1;
+  const evidence = {
+    root: `effective uid 0, sandboxes use ${base} to ${base + SUB_UID_COUNT - 1}`,
+    range: `uid ${uid}, /etc/subuid grants ${base} to ${base + SUB_UID_COUNT - 1}`,
+    self: `uid ${uid} and no range of ${SUB_UID_COUNT} ids with newuidmap: a sandbox has no user but root`,
+  };
+  const remedy =
+    "apt-get install uidmap; usermod --add-subuids 200000-265535 --add-subgids 200000-265535 " +
+    (userName(uid) || "NAME");
+  return line("ids", false, kind !== "self", evidence[kind], remedy);
 }
 
 function overlay(): ProbeLine {
@@ -99,6 +130,13 @@ function namespaceLimits(): ProbeLine {
   return line("namespaces", false, low.length === 0, evidence, remedy);
 }
 
+/** All sandboxes of one user share these; each may take at most 16. */
+function inotify(): ProbeLine {
+  const max = Number(text("/proc/sys/fs/inotify/max_user_instances") || 0);
+  const remedy = "sysctl -w fs.inotify.max_user_instances=8192";
+  return line("inotify", false, max >= WATCHERS_MIN, `${max} instances, shared by all sandboxes`, remedy);
+}
+
 function untried(): ProbeLine {
   return line(
     "sandbox",
@@ -117,24 +155,25 @@ function groupMode({ memory, pids, cpu, kill }: GroupSupport): string {
 async function tryOne(trial: Trial): Promise<ProbeLine[]> {
   try {
     const groups = await trial.run();
-    const isLimited = unkeptLimits(groups).length === 0;
-    const mode = groupMode(groups);
-    const evidence = `cgroup ${mode}: memory ${groups.memory}, pids ${groups.pids}, cpu ${groups.cpu}, kill ${groups.kill}`;
-    const remedy = "Mount the missing cgroup controllers, for example: mount -t cgroup2 none /sys/fs/cgroup";
-    return [
-      line("limits", true, isLimited && groups.kill !== "none", evidence, remedy),
-      isLimited ? line("sandbox", true, true, "one was made, ran a command and was destroyed", "") : untried(),
-    ];
+    return [limits(groups), line("sandbox", true, true, "one was made, ran a command and was destroyed", "")];
   } catch (error) {
     const failure: Failure = toFailure(error);
-    return [
-      line(
-        "sandbox",
-        true,
-        false,
-        failure.message,
-        "Read the reason; inside a container, allow namespaces and mounts.",
-      ),
-    ];
+    const remedy = "Read the reason; inside a container, allow namespaces and mounts.";
+    return [line("sandbox", true, false, failure.message, remedy)];
   }
+}
+
+/** A sandbox is made without them too: its memory is then watched, and its share of the processor is not held. */
+function limits(groups: GroupSupport): ProbeLine {
+  const { memory, pids, cpu, kill } = groups;
+  const kept = capabilitiesOf({ groups, layers: null }).limits;
+  const without =
+    memory === "none" ? ` (memory ${kept.memoryBytes}, processes ${kept.processesMax}, cpus ${kept.cpus})` : "";
+  const evidence = `cgroup ${groupMode(groups)}: memory ${memory}, pids ${pids}, cpu ${cpu}, kill ${kill}${without}`;
+  const isWhole = [memory, pids, cpu, kill].every((where) => where !== "none");
+  const remedy =
+    userIds().kind === "root"
+      ? "mount -t cgroup2 none /sys/fs/cgroup"
+      : 'systemd-run --user --scope --property="Delegate=cpu memory pids" COMMAND';
+  return line("limits", false, isWhole, evidence, remedy);
 }

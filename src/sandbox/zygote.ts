@@ -27,11 +27,6 @@ export interface GroupSupport {
   readonly ids: "root" | "range" | "self";
 }
 
-/** Limits of a sandbox that no control group of this machine keeps. */
-export function unkeptLimits({ memory, pids, cpu }: GroupSupport): readonly string[] {
-  return Object.entries({ memory, pids, cpu }).flatMap(([name, where]) => (where === "none" ? [name] : []));
-}
-
 /** Sealed storage of ended sandboxes, on which others may stand. Names are lower-case words, at most 31 characters. */
 export interface ZygoteLayers {
   /** The storage of a live sandbox becomes the layer when the sandbox has ended; a creation on it waits for that. */
