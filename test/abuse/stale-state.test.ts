@@ -22,7 +22,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { systemRuntime } from "../../src/runtime/system.ts";
 import { groupMounts } from "../../src/sandbox/leftovers.ts";
 import { namespaceProvider } from "../../src/sandbox/provider-namespace.ts";
-import { SUB_UID, SUB_UID } from "../../src/sandbox/user-ids.ts";
+import { SUB_UID } from "../../src/sandbox/user-ids.ts";
 import { runParent } from "../../src/sandbox/zygote.ts";
 import { OPTIONS, REQUEST } from "../conformance/sandbox-parts.ts";
 import { NEVER } from "./abuse-parts.ts";
