@@ -107,6 +107,11 @@ export function sandboxLife(options: SandboxLifeOptions): SandboxLife {
       renewing = running;
       try {
         return await running;
+      } catch (error) {
+        /* Its machine was given up and no other took its place. */
+        if (context.client.failure !== null)
+          ended ??= new Failure("sandbox_lost", `Sandbox ${info.id} was lost: its renewal failed (${String(error)}).`);
+        throw error;
       } finally {
         renewing = null;
         watch();
