@@ -146,7 +146,6 @@ static void freeze(uint32_t channel) {
 static void reap(void) {
   int status;
   struct rusage usage;
-  keepers_tell();
   for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &usage)) > 0;) job_reaped(pid, status, &usage);
 }
 

@@ -40,10 +40,6 @@ struct leaf {
   int events; /* v1 counts a refused fork where it happened, v2 in the group with the limit */
   int memory_events, memory_peak; /* v2 with a memory controller of its own, else -1 */
   bool is_known_empty, is_fresh;
-  struct kept_report *report; /* of a leaf that is a keeper and no group, else NULL; see keeper.c */
-  struct leaf *kept_next;
-  pid_t keeper; /* 0 before its start and after its end */
-  bool is_given, is_lost;
 };
 
 struct job;
@@ -173,16 +169,6 @@ uint64_t leaf_limit_hits(const struct leaf *leaf);
 size_t leaf_count(struct leaf *leaf); /* processes in it; knows an empty one until it is used again */
 bool leaf_reset_peak(struct leaf *leaf); /* whether its memory peak will be of one command alone */
 
-/* keeper.c: the same for leaves without a group */
-struct leaf *keeper_take(void);
-void keeper_give(struct leaf *leaf);
-pid_t keeper_start(struct leaf *leaf, int (*run)(void *), void *argument); /* the command, or -1 */
-size_t keeper_pids(const struct leaf *leaf, pid_t *out, size_t max);
-size_t keeper_count(const struct leaf *leaf);
-void keeper_kill(const struct leaf *leaf);
-void keepers_tell(void);
-bool keeper_reaped(pid_t pid);
-
 /* job-start.c */
 void job_start(uint32_t id, uint8_t *payload, size_t bytes);
 void job_refuse(uint32_t id, enum start_error error);
@@ -218,7 +204,6 @@ bool stream_finish(struct stream *stream); /* true once what the command left in
 /* job.c */
 void job_over_limit(struct job *job);
 void job_reaped(pid_t pid, int status, const struct rusage *usage);
-void job_ended(struct job *job, int status, const struct rusage *usage);
 void job_signal(uint32_t id, int signal);
 void job_resize(uint32_t id, const uint8_t *payload, uint32_t bytes);
 void job_cancel(uint32_t id);

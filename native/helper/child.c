@@ -90,6 +90,8 @@ static int child(void *argument) {
     if (write(groups.join[at], "0", 1) != 1) fail(job, PROCESS_LIMIT);
   if (job->leaf != NULL && job->leaf->tasks >= 0 && write(job->leaf->tasks, "0", 1) != 1) fail(job, PROCESS_LIMIT);
   if (job->leaf != NULL && job->leaf->is_mark && !tag_set(job->leaf->number)) fail(job, PROCESS_LIMIT);
+  /* Where the kernel's choice under memory pressure includes the agent, it is to fall on a command. */
+  if (groups.counts_agent) write_text(AT_FDCWD, "/proc/self/oom_score_adj", "500");
   setsid();
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
@@ -144,8 +146,7 @@ static pid_t clone_onto(struct clone_args *arguments, int (*run)(void *), void *
 /* With v2 the child is born inside the command's group, so that no process of it is ever outside. */
 pid_t child_start(struct start *start, bool is_alone) {
   static uint8_t stack[65536] __attribute__((aligned(16)));
-  struct leaf *leaf = start->job->leaf;
-  if (leaf != NULL && leaf->report != NULL) return keeper_start(leaf, child, start);
+  const struct leaf *leaf = start->job->leaf;
   bool is_born_inside = leaf != NULL && !leaf->is_mark && leaf->tasks < 0;
   bool executes = start->request->kind == JOB_COMMAND || start->request->kind == JOB_SHELL;
   struct clone_args arguments = {.exit_signal = SIGCHLD};

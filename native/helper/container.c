@@ -28,7 +28,7 @@ static int open_first(const char *const paths[], size_t count) {
 
 /* An engine shows a container its own groups read-only: one hierarchy (v2), or one folder per controller (v1). */
 static void find_counters(struct box_groups *groups) {
-  *groups = (struct box_groups){.leaf_root = -1, .leaf_join = -1, .leaf_park = -1, .clone_into = -1, .has_keepers = true};
+  *groups = (struct box_groups){.leaf_root = -1, .leaf_join = -1, .leaf_park = -1, .clone_into = -1, .counts_agent = true};
   groups->oom_events = OPEN_FIRST("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control");
   groups->memory_now = OPEN_FIRST("/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory/memory.usage_in_bytes");
   groups->memory_peak = OPEN_FIRST("/sys/fs/cgroup/memory.peak", "/sys/fs/cgroup/memory/memory.max_usage_in_bytes");
@@ -49,7 +49,7 @@ static const char *take_channel(int *from, int *to) {
   return NULL;
 }
 
-/* agent [processes=N]: never returns. An error goes out as a frame, for whoever is attached. */
+/* agent [processes=N] [seccomp=strict]: never returns. An error goes out as a frame, for whoever is attached. */
 int container_main(int argc, char **argv) {
   struct box_request request = {.processes_max = UINT64_MAX};
   struct box_groups groups;
@@ -58,15 +58,18 @@ int container_main(int argc, char **argv) {
     fprintf(stderr, "sandlot-helper agent is the first process of a container; an engine starts it\n");
     return 2;
   }
-  for (int at = 2; at < argc; at++)
+  for (int at = 2; at < argc; at++) {
     if (strncmp(argv[at], "processes=", 10) == 0) request.processes_max = strtoull(argv[at] + 10, NULL, 10);
+    if (strcmp(argv[at], "seccomp=strict") == 0) request.is_strict = true;
+  }
   strcpy(request.id, "container");
   /* Its words name nothing of the machine, and in the list of processes it shows as no command. */
   char *words_end = argv[argc - 1] + strlen(argv[argc - 1]);
   memset(argv[0], 0, (size_t)(words_end - argv[0]));
   const char *failed = take_channel(&from, &to);
   find_counters(&groups);
-  if (failed == NULL) failed = confine_late(false);
+  if (failed == NULL && !tags_open()) failed = "open the list of processes";
+  if (failed == NULL) failed = confine_late(request.is_strict);
   if (failed != NULL) {
     char frame[FRAME_HEADER + 256];
     int bytes = snprintf(frame + FRAME_HEADER, sizeof frame - FRAME_HEADER, "%s: %s", failed, strerror(errno));

@@ -41,7 +41,7 @@ void send_stats(uint32_t channel) {
       has_disk ? (uint64_t)(disk.f_blocks - disk.f_bfree) * (uint64_t)disk.f_bsize : UINT64_MAX,
       is_watched && groups.pids_now < 0 ? usage.count
       : groups.pids_now < 0             ? UINT64_MAX
-                                        : read_counter(groups.pids_now, NULL) - (groups.has_keepers ? 1 : 0),
+                                        : read_counter(groups.pids_now, NULL) - (groups.counts_agent ? 1 : 0),
       is_watched || groups.oom_events >= 0 ? oom_kills() : UINT64_MAX,
       throttled_us(),
       files == UINT64_MAX ? files : files > storage_files ? files - storage_files : 0,

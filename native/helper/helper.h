@@ -86,7 +86,7 @@ struct box_groups {
   int leaf_join, leaf_park; /* where leaves are v1: the group above them, entered only to begin the namespace; or -1 */
   int leaf_root; /* folder in which the agent makes one group per command; -1 where there is none */
   bool leaf_kills; /* the leaves have cgroup.kill (v2) */
-  bool has_keepers; /* in a container: no leaves, and the agent itself is counted with the commands */
+  bool counts_agent; /* in a container: the agent itself is counted with the commands */
   int clone_into; /* v2 folder the agent is cloned into, or -1 */
   int oom_events, memory_now, memory_peak, pids_now, pids_events, cpu_stat, cpu_events; /* readable counters or -1 */
 };

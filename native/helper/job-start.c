@@ -142,11 +142,10 @@ static void read_counters_before(struct job *job) {
 static void start(struct job *job, const struct exec_request *request, uint64_t live) {
   struct end ends[STREAMS_MAX + 1];
   struct start given = {.job = job, .request = request, .ends = ends};
-  bool executes = request->kind == JOB_COMMAND || request->kind == JOB_SHELL;
-  job->leaf = groups.has_keepers ? (executes ? keeper_take() : NULL) : leaf_take();
+  job->leaf = leaf_take();
   read_counters_before(job);
   /* Without its group a command could escape its limits or its end, so it does not start. */
-  bool ok = (job->leaf != NULL || groups.leaf_root < 0) && !(groups.has_keepers && executes && job->leaf == NULL) && job->error != NULL &&
+  bool ok = (job->leaf != NULL || groups.leaf_root < 0) && job->error != NULL &&
             open_streams(job, request, ends, &given.count);
   job->pid = ok ? child_start(&given, live == 0 && !is_any_running()) : -1;
   if (job->pid < 0) {
@@ -169,7 +168,7 @@ void job_start(uint32_t id, uint8_t *payload, size_t bytes) {
   /* Moving into a full group is allowed by the kernel, so the limit is asked for here. */
   uint64_t live = groups.pids_now >= 0 ? read_counter(groups.pids_now, NULL) : 1;
   bool executes = request.kind == JOB_COMMAND || request.kind == JOB_SHELL;
-  if (groups.has_keepers && live > 0) live--;
+  if (groups.counts_agent && live > 0) live--;
   bool is_full = executes && groups.pids_now >= 0 && live >= processes_max;
   struct job *job = ok && !is_full ? calloc(1, sizeof *job) : NULL;
   if (job == NULL) {

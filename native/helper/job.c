@@ -130,18 +130,16 @@ static void settle(struct job *job, uint64_t now) {
   }
 }
 
-void job_ended(struct job *job, int status, const struct rusage *usage) {
-  job->is_reaped = true;
-  job->status = status;
-  job->usage = *usage;
-  job->ended_us = clock_us();
-  settle(job, job->ended_us);
-}
-
 void job_reaped(pid_t pid, int status, const struct rusage *usage) {
-  if (keeper_reaped(pid)) return;
-  for (struct job *job = jobs; job != NULL; job = job->next)
-    if (job->pid == pid && !job->is_reaped) return job_ended(job, status, usage);
+  for (struct job *job = jobs; job != NULL; job = job->next) {
+    if (job->pid != pid || job->is_reaped) continue;
+    job->is_reaped = true;
+    job->status = status;
+    job->usage = *usage;
+    job->ended_us = clock_us();
+    settle(job, job->ended_us);
+    return;
+  }
 }
 
 void job_signal(uint32_t id, int signal) {

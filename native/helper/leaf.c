@@ -70,7 +70,6 @@ struct leaf *leaf_take(void) {
 
 void leaf_give(struct leaf *leaf) {
   if (leaf == NULL) return;
-  if (leaf->report != NULL) return keeper_give(leaf);
   leaf->next = unused;
   unused = leaf;
 }
@@ -84,7 +83,6 @@ static ssize_t read_pids(const struct leaf *leaf, char *text, size_t room) {
 }
 
 size_t leaf_pids(const struct leaf *leaf, pid_t *out, size_t max) {
-  if (leaf->report != NULL) return keeper_pids(leaf, out, max);
   static char text[65536];
   if (leaf->is_mark) return tag_pids(leaf->number, out, max);
   ssize_t got = read_pids(leaf, text, sizeof text - 1);
@@ -99,7 +97,6 @@ size_t leaf_pids(const struct leaf *leaf, pid_t *out, size_t max) {
 }
 
 bool leaf_is_empty(const struct leaf *leaf) {
-  if (leaf->report != NULL) return keeper_count(leaf) == 0;
   char byte;
   pid_t one;
   if (leaf->is_mark) return tag_pids(leaf->number, &one, 1) == 0;
@@ -114,7 +111,6 @@ bool leaf_reset_peak(struct leaf *leaf) {
 }
 
 size_t leaf_count(struct leaf *leaf) {
-  if (leaf->report != NULL) return keeper_count(leaf);
   static char text[65536];
   static pid_t pids[8192];
   if (leaf->is_mark) return tag_pids(leaf->number, pids, sizeof pids / sizeof *pids);
@@ -131,7 +127,6 @@ uint64_t leaf_limit_hits(const struct leaf *leaf) {
 
 /* Without cgroup.kill (v1, or a kernel before 5.14) the group is swept until it stays empty or 50 rounds are over. */
 void leaf_kill(struct leaf *leaf) {
-  if (leaf->report != NULL) return keeper_kill(leaf);
   static pid_t pids[8192];
   leaf->is_spent = true;
   if (leaf->kill >= 0 && write(leaf->kill, "1", 1) == 1) return;

@@ -10,7 +10,7 @@ import type { Runtime } from "../core/runtime.ts";
 import type { Sandbox, SandboxInfo, SandboxProvider, SandboxRequest, SweepReport } from "../core/sandbox.ts";
 import { agentSandbox } from "./agent-sandbox.ts";
 import { containerCapabilities, refuseUnkept } from "./engine/container-capabilities.ts";
-import { type MachineParts, startMachine } from "./engine/container-machine.ts";
+import { startMachine } from "./engine/container-machine.ts";
 import type { ContainerPlan } from "./engine/container-options.ts";
 import {
   type EngineClient,
@@ -25,6 +25,8 @@ import { LABEL } from "./engine/labels.ts";
 import { ownerToken } from "./engine/owner-token.ts";
 import type { ImageStore } from "./image/image-contract.ts";
 import { ownerState } from "./leftovers.ts";
+import { networkControl } from "./proxy/network-control.ts";
+import { checkRoutes, type ProxyOptions } from "./proxy/proxy.ts";
 
 export interface DockerProviderOptions {
   readonly runtime: Runtime;
@@ -36,6 +38,8 @@ export interface DockerProviderOptions {
   readonly runtimeClass?: string;
   /** Makes every image but `host` and `oci:REF`; without it those are unavailable. */
   readonly images?: ImageStore;
+  /** Routes, caps and name resolution of the sandboxes' networks. */
+  readonly proxy?: ProxyOptions;
 }
 
 interface Connection {
@@ -46,7 +50,8 @@ interface Connection {
 }
 
 export function dockerProvider(options: DockerProviderOptions): SandboxProvider {
-  const { runtime, runtimeClass } = options;
+  const { runtime, runtimeClass, proxy } = options;
+  checkRoutes(proxy?.routes ?? []);
   const owner = ownerToken(runtime);
   const live = new Map<string, Sandbox>();
   const creating = new Set<Promise<unknown>>();
@@ -72,14 +77,19 @@ export function dockerProvider(options: DockerProviderOptions): SandboxProvider 
     const hasDiskQuota = capabilities.limits.diskBytes === "enforced";
     const runtimeName = runtimeClass ?? null;
     const plan: ContainerPlan = { request, info, image, agentProgram, owner, expiresAt, runtimeName, hasDiskQuota };
-    const parts: MachineParts = { runtime, engine };
-    const { client, kill } = await startMachine(parts, plan, signal);
-    const sandbox = agentSandbox({
-      info,
-      context: { client, runtime, envVars: { ...image.envVars, ...request.envVars }, kill },
-      lifetimeMs: request.lifetimeMs,
-      ...(request.idleMs === undefined ? {} : { idleMs: request.idleMs }),
-    });
+    const network = networkControl({ runtime, requested: request.network, ...(proxy === undefined ? {} : { proxy }) });
+    const { client, kill } = await startMachine({ runtime, engine, port: network.port() }, plan, signal);
+    const context = {
+      client,
+      runtime,
+      kill,
+      get envVars() {
+        return { ...image.envVars, ...network.envVars, ...request.envVars };
+      },
+    };
+    const { lifetimeMs, idleMs } = request;
+    const idle = idleMs === undefined ? {} : { idleMs };
+    const sandbox = agentSandbox({ info, context, lifetimeMs, ...idle, networkControl: network });
     live.set(info.id, sandbox);
     void client.gone.then(() => live.delete(info.id));
     return sandbox;

@@ -181,18 +181,15 @@ function tryRun(command: readonly string[], env: Record<string, string> = {}): v
   } catch {}
 }
 
-const GROUP_ROOTS = [
-  "/sys/fs/cgroup",
-  ...["memory", "pids", "cpu", "cpuset", "devices"].map((name) => `/sys/fs/cgroup/${name}`),
-];
-
-/** The parents under which engines put their containers' groups. */
+/** The parents under which engines put their containers' groups, in every hierarchy. */
 function groupFolders(): ReadonlySet<string> {
-  return new Set(
-    GROUP_ROOTS.flatMap((root) => ["libpod_parent", "docker"].map((name) => join(root, name))).filter((path) =>
-      existsSync(path),
-    ),
-  );
+  const root = "/sys/fs/cgroup";
+  const hierarchies = existsSync(root)
+    ? readdirSync(root, { withFileTypes: true }).filter((each) => each.isDirectory())
+    : [];
+  const parents = [root, ...hierarchies.map(({ name }) => join(root, name))];
+  const found = parents.flatMap((parent) => ["libpod_parent", "docker"].map((name) => join(parent, name)));
+  return new Set(found.filter((path) => existsSync(path)));
 }
 
 function removeGroup(path: string): void {

@@ -8,6 +8,7 @@ import { Failure } from "../../core/errors.ts";
 import type { ExecResult } from "../../core/exec.ts";
 import type { Runtime } from "../../core/runtime.ts";
 import { AgentClient } from "../agent-client.ts";
+import type { NetworkPort } from "../proxy/network-control.ts";
 import { startCommand } from "../run-command.ts";
 import { type ContainerPlan, containerOptions } from "./container-options.ts";
 import type { ContainerEnd, EngineClient } from "./engine-client.ts";
@@ -28,6 +29,8 @@ export interface ContainerMachine {
 export interface MachineParts {
   readonly runtime: Runtime;
   readonly engine: EngineClient;
+  /** This machine's end of the sandbox's network. */
+  readonly port: NetworkPort;
 }
 
 /** Resolves when a first command has answered. Throws `sandbox_unavailable` or `cancelled`, with nothing left behind. */
@@ -53,7 +56,7 @@ export async function startMachine(
 }
 
 async function enter(
-  { runtime, engine }: MachineParts,
+  { runtime, engine, port }: MachineParts,
   plan: ContainerPlan,
   containerId: string,
   signal: AbortSignal,
@@ -66,7 +69,7 @@ async function enter(
     void removeSurely(runtime, engine, containerId).then((last) => stream.finish(waitStatus(last)));
   };
   const stream = engineStream(attached, end);
-  const client = new AgentClient(plan.info.id, stream, { runtime, kill: end });
+  const client = new AgentClient(plan.info.id, stream, { runtime, kill: end, onRelayFrame: port.onFrame });
   signal.addEventListener("abort", end, { once: true });
   try {
     await engine.start(containerId);
@@ -78,6 +81,7 @@ async function enter(
         "sandbox_unavailable",
         `Sandbox ${plan.info.id} was made, but its first command ended as ${first.verdict} (${first.startError ?? first.exitCode}).`,
       );
+    await port.open(client);
     refuseCancelled(signal);
     return { containerId, client, kill: end };
   } catch (error) {

@@ -42,12 +42,12 @@ export interface ContainerPlan {
 }
 
 export function containerOptions(plan: ContainerPlan): Docker.ContainerCreateOptions {
-  const { info, image } = plan;
+  const { info, image, request } = plan;
   return {
     Image: image.id,
     Hostname: "sandbox",
     Entrypoint: [AGENT_PATH],
-    Cmd: ["agent", `processes=${info.limits.processesMax}`],
+    Cmd: ["agent", `processes=${info.limits.processesMax}`, `seccomp=${request.seccomp ?? "default"}`],
     Env: [],
     User: "0:0",
     WorkingDir: "/",
