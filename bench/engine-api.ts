@@ -31,7 +31,7 @@ async function importImage(docker: Docker): Promise<string> {
     const program = join(folder, "root", "bin", "true");
     execFileSync(findCompiler([]), ["-O2", "-static", "-o", program, join(folder, "program.c")]);
     const tar = spawn("tar", ["-C", join(folder, "root"), "-cf", "-", "."], { stdio: ["ignore", "pipe", "ignore"] });
-    const progress = await docker.importImage(tar.stdout, { repo: IMAGE, tag: "1" } as never);
+    const progress = await importTar(docker, tar.stdout);
     await new Promise<void>((resolve, reject) => {
       docker.modem.followProgress(progress, (error) => (error === null ? resolve() : reject(error)));
     });
@@ -39,6 +39,15 @@ async function importImage(docker: Docker): Promise<string> {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** The options are missing from the library's types, and have their place before the stream. */
+function importTar(docker: Docker, tar: NodeJS.ReadableStream): Promise<NodeJS.ReadableStream> {
+  const call = docker.importImage.bind(docker) as unknown as (
+    tar: NodeJS.ReadableStream,
+    options: object,
+  ) => Promise<NodeJS.ReadableStream>;
+  return call(tar, { repo: IMAGE, tag: "1" });
 }
 
 async function execTrue(container: Docker.Container): Promise<void> {

@@ -19,10 +19,13 @@ import { namespaceProvider } from "./sandbox/provider-namespace.ts";
 export const PROVIDERS = ["namespace", "docker", "podman"] as const;
 export type ProviderName = (typeof PROVIDERS)[number];
 
-/** The caller closes it. */
-export function openProvider(name: ProviderName): SandboxProvider {
-  if (name === "docker" || name === "podman") return dockerProvider({ runtime, engine: name });
-  return namespaceProvider({ runtime });
+/** The caller closes it. `socketPath` names the engine's socket where it is not the usual one. */
+export function openProvider(name: ProviderName, socketPath?: string): SandboxProvider {
+  const images = openImageStore({ runtime });
+  if (name === "docker" || name === "podman") {
+    return dockerProvider({ runtime, engine: name, images, ...(socketPath === undefined ? {} : { socketPath }) });
+  }
+  return namespaceProvider({ runtime, images });
 }
 
 export interface ShellRequest {
@@ -157,6 +160,8 @@ export interface SandboxBenchOptions {
   readonly image: string;
   /** Providers measured whole; the first is the one others are compared with. */
   readonly providers: readonly ProviderName[];
+  /** Sockets of engines that do not listen where they usually do. */
+  readonly sockets?: Readonly<Partial<Record<ProviderName, string>>>;
   /** Peers that only create and exec, by their own code. */
   readonly peers: readonly Contender[];
   readonly absent: SandboxBench["absent"];
@@ -178,7 +183,7 @@ export async function benchSandboxes(options: SandboxBenchOptions): Promise<Sand
   const providers: { readonly name: ProviderName; readonly provider: SandboxProvider }[] = [];
   try {
     for (const name of options.providers) {
-      const provider = openProvider(name);
+      const provider = openProvider(name, options.sockets?.[name]);
       providers.push({ name, provider });
       const refusal = await firstRefusal(provider, image);
       if (refusal === null) continue;
