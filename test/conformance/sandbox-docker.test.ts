@@ -2,14 +2,17 @@
 import { afterAll } from "vitest";
 import { systemRuntime } from "../../src/runtime/system.ts";
 import { dockerProvider } from "../../src/sandbox/provider-docker.ts";
-import { startEngine } from "../support/engine-fixture.ts";
+import { engineFixture } from "../support/engine-fixture.ts";
 import { sandboxConformance } from "./sandbox.ts";
 import { SMALL_INTERNET } from "./small-internet.ts";
 
-const engine = await startEngine("docker");
+const engine = await engineFixture("docker");
 afterAll(() => engine.stop());
 
-sandboxConformance(() => dockerProvider({ runtime: systemRuntime(), socketPath: engine.socketPath, proxy: SMALL_INTERNET }), {
-  skip: engine.reason,
-  leakCheck: engine.leakCheck,
-});
+sandboxConformance(
+  () => dockerProvider({ runtime: systemRuntime(), socketPath: engine.socketPath, proxy: SMALL_INTERNET }),
+  {
+    skip: engine.reason,
+    leakCheck: engine.leakCheck,
+  },
+);

@@ -1,16 +1,20 @@
 /**
  * Packs the layer folders of an image as one tar stream (ustar with pax headers), the form in which engines import a root.
  * Owners are moved down by `idBase`, so that the sandbox's root is root of the image. Devices, FIFOs and sockets are left
- * out; a device 0/0 hides what lies below it, as overlay does it.
+ * out; a device 0/0 hides what lies below it, as overlay does it. Paths are held as latin1, one character per byte.
  */
-import { createReadStream, type Dirent, lstatSync, readdirSync, readlinkSync, type Stats } from "node:fs";
-import { join } from "node:path";
+import { createReadStream, lstatSync, readdirSync, readlinkSync, type Stats } from "node:fs";
 
 const BLOCK_BYTES = 512;
 const KIND = { file: "0", link: "2", folder: "5", pax: "x" } as const;
 const ID_MAX = 0o7777777;
 const BYTES_MAX = 0o77777777777;
 const NAME_BYTES_MAX = 99;
+
+/** The bytes of a path, in what `node:fs` takes. */
+function at(layer: string, path: string): Buffer {
+  return Buffer.concat([Buffer.from(layer), Buffer.from(`/${path}`, "latin1")]);
+}
 
 /** `layers` top first. */
 export async function* packLayers(layers: readonly string[], idBase: number): AsyncGenerator<Buffer> {
@@ -21,13 +25,13 @@ export async function* packLayers(layers: readonly string[], idBase: number): As
 async function* packFolder(layers: readonly string[], path: string, idBase: number): AsyncGenerator<Buffer> {
   const [top] = layers;
   if (top === undefined) return;
-  yield* header(`${path}/`, KIND.folder, lstatSync(join(top, path)), idBase);
+  yield* header(`${path}/`, KIND.folder, lstatSync(at(top, path)), idBase);
   for (const name of namesIn(layers, path)) {
     const inner = `${path}/${name}`;
     const holders = layersOf(layers, inner);
     const [first] = holders;
     if (first === undefined) continue;
-    const full = join(first, inner);
+    const full = at(first, inner);
     const info = lstatSync(full);
     if (info.isDirectory()) yield* packFolder(holders, inner, idBase);
     else if (info.isSymbolicLink()) yield* header(inner, KIND.link, info, idBase, readlinkSync(full, "buffer"));
@@ -36,15 +40,15 @@ async function* packFolder(layers: readonly string[], path: string, idBase: numb
 }
 
 function namesIn(layers: readonly string[], path: string): string[] {
-  const entries = layers.flatMap((layer): Dirent[] => readdirSync(join(layer, path), { withFileTypes: true }));
-  return [...new Set(entries.map((entry) => entry.name))].sort();
+  const names = layers.flatMap((layer) => readdirSync(at(layer, path), { encoding: "latin1" }));
+  return [...new Set(names)].sort();
 }
 
 /** The layers whose entry counts: the topmost, and for folders those below, down to the first that is none. */
 function layersOf(layers: readonly string[], path: string): string[] {
   const found: string[] = [];
   for (const layer of layers) {
-    const info = lstatSync(join(layer, path), { throwIfNoEntry: false });
+    const info = lstatSync(at(layer, path), { throwIfNoEntry: false });
     if (info === undefined) continue;
     if (!info.isDirectory()) return found.length > 0 || (info.isCharacterDevice() && info.rdev === 0) ? found : [layer];
     found.push(layer);
@@ -52,7 +56,7 @@ function layersOf(layers: readonly string[], path: string): string[] {
   return found;
 }
 
-async function* packFile(full: string, path: string, info: Stats, idBase: number): AsyncGenerator<Buffer> {
+async function* packFile(full: Buffer, path: string, info: Stats, idBase: number): AsyncGenerator<Buffer> {
   yield* header(path, KIND.file, info, idBase);
   let sent = 0;
   for await (const chunk of createReadStream(full)) {
@@ -66,7 +70,7 @@ async function* packFile(full: string, path: string, info: Stats, idBase: number
 
 /** One entry's header, and before it a pax header for what the old fields cannot hold. */
 function* header(path: string, kind: string, info: Stats, idBase: number, link?: Buffer): Generator<Buffer> {
-  const name = Buffer.from(path === "./" ? path : path.replace(/^\.\//, ""), "utf8");
+  const name = Buffer.from(path === "./" ? path : path.replace(/^\.\//, ""), "latin1");
   const uid = Math.max(0, info.uid - idBase);
   const gid = Math.max(0, info.gid - idBase);
   const bytes = kind === KIND.file ? info.size : 0;
