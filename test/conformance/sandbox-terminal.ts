@@ -151,7 +151,7 @@ export const TERMINAL_CASES: readonly ConformanceCase[] = [
     run: (context) =>
       context.with(async (sandbox) => {
         const script =
-          "trap 'echo usr1' USR1; trap 'echo usr2' USR2; echo begun; sh -c 'trap \"echo child\" USR1; while :; do sleep 0.02; done' & while :; do sleep 0.02; done";
+          "trap 'echo usr1' USR1; trap 'echo usr2' USR2; sh -c 'trap \"echo child\" USR1; echo begun; while :; do sleep 0.02; done' & while :; do sleep 0.02; done";
         const { process, sees, clear, seen } = await talk(context, sandbox, script, {});
         await sees("begun");
         await context.until("both are told", () => {
