@@ -4,7 +4,6 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
   CHUNK_END,
-  encodeChunkHead,
   encodeEntry,
   isPathBelow,
   RECORD_END,
@@ -25,7 +24,7 @@ test("what was encoded is decoded, wherever the stream is cut", () => {
       const parts: Buffer[] = [];
       for (const { path, mode, content } of entries) {
         parts.push(encodeEntry(content === null ? "folder" : "file", Buffer.from(path), mode));
-        for (const chunk of content ?? []) parts.push(encodeChunkHead(chunk.length), Buffer.from(chunk));
+        for (const chunk of content ?? []) parts.push(Buffer.from([chunk.length, 0, 0, 0]), Buffer.from(chunk));
         if (content !== null) parts.push(CHUNK_END);
       }
       let rest = Buffer.concat([...parts, RECORD_END]);

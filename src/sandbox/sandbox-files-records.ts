@@ -10,8 +10,10 @@ const NAME_BYTES_MAX = 255;
 const SLASH = 0x2f;
 
 export const RECORD_END = Buffer.from([0x65, 0, 0, 0, 0, 0, 0, 0]);
+/** Before each chunk of a file's content: its bytes as u32. */
+export const CHUNK_HEAD_BYTES = 4;
 /** Ends a file's content. */
-export const CHUNK_END = Buffer.alloc(4);
+export const CHUNK_END = Buffer.alloc(CHUNK_HEAD_BYTES);
 
 /** `path` is relative to the tree's folder. */
 export function encodeEntry(kind: "file" | "folder", path: Uint8Array, mode: number): Buffer {
@@ -21,12 +23,6 @@ export function encodeEntry(kind: "file" | "folder", path: Uint8Array, mode: num
   record.writeUInt32LE(mode & 0o777, 4);
   record.set(path, HEAD_BYTES);
   return record;
-}
-
-export function encodeChunkHead(bytes: number): Buffer {
-  const head = Buffer.alloc(4);
-  head.writeUInt32LE(bytes, 0);
-  return head;
 }
 
 /** Relative, and never up or out of the folder it is put in, whatever it names. */

@@ -10,9 +10,12 @@ import { JOB } from "./frames.ts";
 import { HostFolder } from "./host-folder.ts";
 import { type CommandContext, sandboxUser } from "./run-command.ts";
 import { isSandboxPath, persist, refused, runFileJob, TREE_MS } from "./sandbox-files-job.ts";
-import { CHUNK_END, encodeChunkHead, encodeEntry, isPathBelow, RECORD_END } from "./sandbox-files-records.ts";
+import { CHUNK_END, CHUNK_HEAD_BYTES, encodeEntry, isPathBelow, RECORD_END } from "./sandbox-files-records.ts";
 
-const READ_BYTES = 65_536;
+/** With its chunk head it fills whole frames. */
+const READ_BYTES = 4 * 65_536 - 4;
+/** Pieces smaller than this are sent together. */
+const GATHER_BYTES = 65_536;
 const SLASH = Buffer.from("/");
 
 /** Throws `request_invalid` when the host folder cannot be read. */
@@ -47,7 +50,6 @@ class HostTree {
   readonly #folder: string;
   readonly #limits: TreeLimits;
   readonly #refused: string[] = [];
-  readonly #buffer = Buffer.allocUnsafe(READ_BYTES);
   #files = 0;
   #folders = 0;
   #bytes = 0;
@@ -124,11 +126,15 @@ class HostTree {
   /** The bytes the file had when it was opened, or fewer if it shrinks. */
   async *#content(handle: FileHandle, size: number): AsyncGenerator<Buffer> {
     for (let left = size; left > 0; ) {
-      const { bytesRead } = await handle.read(this.#buffer, 0, Math.min(left, READ_BYTES), null);
+      const wanted = Math.min(left, READ_BYTES);
+      /* Fresh each time: what was yielded may still be on its way. */
+      const chunk = Buffer.allocUnsafe(CHUNK_HEAD_BYTES + wanted);
+      const { bytesRead } = await handle.read(chunk, CHUNK_HEAD_BYTES, wanted, null);
       if (bytesRead === 0) break;
       left -= bytesRead;
       this.#bytes += bytesRead;
-      yield Buffer.concat([encodeChunkHead(bytesRead), this.#buffer.subarray(0, bytesRead)]);
+      chunk.writeUInt32LE(bytesRead, 0);
+      yield chunk.subarray(0, CHUNK_HEAD_BYTES + bytesRead);
     }
     yield CHUNK_END;
   }
@@ -145,10 +151,15 @@ async function* gathered(pieces: AsyncGenerator<Buffer>): AsyncGenerator<Uint8Ar
   let held: Buffer[] = [];
   let bytes = 0;
   for await (const piece of pieces) {
+    if (bytes > 0 && bytes + piece.length > 2 * GATHER_BYTES) {
+      yield Buffer.concat(held);
+      held = [];
+      bytes = 0;
+    }
     held.push(piece);
     bytes += piece.length;
-    if (bytes < READ_BYTES) continue;
-    yield Buffer.concat(held);
+    if (bytes < GATHER_BYTES) continue;
+    yield held.length === 1 ? piece : Buffer.concat(held);
     held = [];
     bytes = 0;
   }
