@@ -9,6 +9,9 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -77,6 +80,9 @@ static void release(struct connection *one, bool is_told) {
   }
   relay->count--;
   accept_more(true);
+#ifdef __GLIBC__
+  if (relay->count == 0) malloc_trim(0); /* what a crowd of slow readers took goes back */
+#endif
 }
 
 static void release_if_over(struct connection *one) {

@@ -174,6 +174,39 @@ print([int(part[0:1]) for part in got.split(b"\\r\\n\\r\\n/")[1:]])`,
   expect(shown).toBe("[1, 2, 3]");
 });
 
+test("the proxy is found by IPv6 too, and a host that does not answer is told from one that is refused", async () => {
+  const sandbox = await sandboxWith(LISTED, {
+    connect: () => connect({ host: "127.0.0.1", port: 1 }),
+  });
+  const shown = await python(
+    sandbox,
+    `for host in ["127.0.0.1", "::1"]:
+    s = socket.create_connection((host, 3128), 30); s.sendall(head("/x")); print(s.recv(12).decode())`,
+  );
+  expect(shown).toBe("HTTP/1.1 502\nHTTP/1.1 502");
+  expect(sandbox.networkLog().attempts[1]).toMatchObject({ decision: "allowed", reason: "unreachable", address: null });
+});
+
+test("a name hidden in TLS is refused under an allow-list, and passes where every host is allowed", async () => {
+  const { port } = server.address() as AddressInfo;
+  for (const [network, shown] of [
+    [LISTED, "cut"],
+    [{ mode: "open" }, "HTTP/1.1 400"],
+  ] as const) {
+    const sandbox = await sandboxWith(network, { connect: () => connect({ host: "127.0.0.1", port }) });
+    const script = `
+def block(size, content): return len(content).to_bytes(size, "big") + content
+name = block(2, block(2, b"\\0" + block(2, b"web.example.org")))
+more = block(2, b"\\0\\0" + name + b"\\xfe\\x0d" + block(2, bytes(20)))
+body = b"\\x03\\x03" + bytes(32) + block(1, b"") + block(2, b"\\x13\\x01") + block(1, b"\\0") + more
+hello = b"\\x16\\x03\\x01" + block(2, b"\\x01" + block(3, body))
+s = opened(); s.sendall(b"CONNECT web.example.org:443 HTTP/1.1\\r\\n\\r\\n"); assert b" 200 " in s.recv(100)
+try: s.sendall(hello); print(s.recv(12).decode() or "cut")
+except OSError: print("cut")`;
+    expect(await python(sandbox, script)).toBe(shown);
+  }
+});
+
 test("an answer's beginning arrives before its end exists", async () => {
   const sandbox = await sandboxWith();
   expect(await python(sandbox, 'print(urllib.request.urlopen("http://web.example.org/never").read(5).decode())')).toBe(
