@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { expectNoLeaks, type LeakBaseline, leakBaseline } from "../../test/abuse/leaks.ts";
 import type { Sandbox, SandboxProvider, SandboxRequest } from "../core/sandbox.ts";
 import { systemRuntime } from "../runtime/system.ts";
+import { FLATTEN_ABOVE } from "./layer-stack.ts";
 import { namespaceProvider } from "./provider-namespace.ts";
 
 const MIB = 1 << 20;
@@ -57,29 +58,32 @@ const CHANGES = [
   "rm a/link && chown 1000:1001 a/b/new && chmod 700 a/b",
   "mv a/b a/moved && mkdir -p a/b/c && echo again > a/b/c/again",
   "truncate -s 3M a/sparse && echo end >> a/sparse && touch -d @1000000000 a/2 a/moved",
-  "rm -r a && mkdir a && echo only > a/only && ln a/only a/twin",
+  "rm -r a && mkdir a && echo only > a/only && echo pair > a/pair && ln a/pair a/twin",
   "mkdir -p deep/1/2/3/4 && echo x > deep/1/2/3/4/x && rmdir /srv && mkdir /srv",
-  "rm -r deep/1/2 && rm -rf /opt && python3 -c \"import os; os.setxattr('a/only', 'user.mark', b'kept')\"",
+  "rm -r deep/1/2 && rm -rf /opt /home /etc/shells && mkdir /home && python3 -c \"import os; os.setxattr('a/only', 'user.mark', b'kept')\"",
 ];
 const LISTING =
-  "find /app /srv -printf '%p %y %m %U %G %n %s %l %T@\\n' | sort; ls -d /opt 2>&1; find /app -type f | sort | xargs sha256sum;" +
+  "find /app /srv /home /etc -printf '%p %y %m %U %G %s %l %T@\\n' | sort; ls -d /opt 2>&1; find /app -type f | sort | xargs sha256sum;" +
+  "test /app/a/pair -ef /app/a/twin && echo one file of two names;" +
   "python3 -c \"import os; print(os.listxattr('/app/a/only'))\" 2>&1 | tail -n 1";
 
 test("a sandbox on fifty layers sees the same before and after they were merged", async () => {
   const sandbox = await create();
-  for (let at = 0; at < 53; at += 1) {
+  for (let at = 0; at < FLATTEN_ABOVE; at += 1) {
     await text(sandbox, `cd /app && ${CHANGES[at % CHANGES.length]}`);
     await sandbox.snapshot();
   }
   const whole = await text(sandbox, LISTING);
-  expect(whole).toContain("/app/a/only");
-  /* Merges run in the background; each new snapshot tells how tall the stack is now. */
-  let layers = 53;
+  expect(whole).toContain("one file of two names");
+  /* Merges begin only now and run in the background; each new snapshot tells how tall the stack is now. */
+  let layers = FLATTEN_ABOVE;
   while (layers > 20) ({ layers } = await sandbox.snapshot());
+  const [merged] = await sandbox.fork(1);
+  if (merged === undefined) throw new Error("one fork was asked for");
   const directory = / d (?=\d)/;
   const comparable = (listing: string): string[] =>
-    listing.split("\n").map((line) => (directory.test(line) ? line.replace(/( \S+ \S+ )\d+ \d+ {2}\S+$/, "$1") : line));
-  expect(comparable(await text(sandbox, LISTING))).toEqual(comparable(whole));
+    listing.split("\n").map((line) => (directory.test(line) ? line.replace(/( \S+ \S+ )\d+ {2}\S+$/, "$1") : line));
+  expect(comparable(await text(merged, LISTING))).toEqual(comparable(whole));
 });
 
 test("a snapshot is there while its sandbox lives, and its layers go with the last who needs them", async () => {
