@@ -35,7 +35,8 @@ static const int DENIED[] = {
     SYS_delete_module, SYS_swapon, SYS_swapoff, SYS_reboot, SYS_acct, SYS_quotactl, SYS_syslog, SYS_settimeofday,
     SYS_clock_settime, SYS_adjtimex, SYS_clock_adjtime, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp,
     SYS_fanotify_init, SYS_vhangup, SYS_move_pages, SYS_migrate_pages, SYS_mbind, SYS_set_mempolicy,
-    SYS_lookup_dcookie, SYS_nfsservctl, QUOTACTL_FD, MEMFD_SECRET, SET_HOME_NODE, STATMOUNT, LISTMOUNT, OPEN_TREE_ATTR,
+    SYS_lookup_dcookie, SYS_nfsservctl, SYS_pidfd_getfd, QUOTACTL_FD, MEMFD_SECRET, SET_HOME_NODE,
+    STATMOUNT, LISTMOUNT, OPEN_TREE_ATTR,
 #ifdef __x86_64__
     SYS_iopl, SYS_ioperm, SYS_modify_ldt, SYS_uselib, SYS_ustat, SYS_sysfs, SYS__sysctl,
 #endif

@@ -6,6 +6,7 @@ import type { Fault } from "./faults.ts";
 import { MIB, OPTIONS } from "./sandbox-parts.ts";
 
 const LIMITS: readonly Fault[] = [
+  { breaks: "7", what: "does not count what a fork bomb was refused", ...resultWith({ processLimitHits: 0 }) },
   { breaks: "8", what: "does not count refused forks", ...resultWith({ processLimitHits: 0 }) },
   { breaks: "10", what: "counts threads apart from processes", ...limitsWith({ processesMax: 1_000 }) },
   {
@@ -43,6 +44,13 @@ const LIMITS: readonly Fault[] = [
     what: "reads the start of what is too large",
     files: () => ({ read: async () => ({ ok: true, value: new Uint8Array() }) }),
   },
+  {
+    breaks: "27",
+    what: "lets a sandbox run out of memory for what the kernel remembers",
+    ...resultWith({ oomKilled: true }),
+  },
+  { breaks: "29", what: "shows more cores than asked for", ...limitsWith({ cpus: 2 }) },
+  { breaks: "30", what: "bounds no watchers", ...outputReplacing(/watchers \d+/, "watchers 128") },
   { breaks: "28", what: "gives more processor than asked for", ...limitsWith({ cpus: 2 }) },
   { breaks: "31", what: "gives /dev/shm the size of the disk", ...limitsWith({ shmBytes: 16 * MIB }) },
   { breaks: "72", what: "takes any image for its own", request: (request) => ({ ...request, image: "host" }) },
@@ -62,9 +70,18 @@ const DOORS: readonly Fault[] = [
   },
   { breaks: "48a", what: "lets root make namespaces", ...outputWith("unshare 0 0\n") },
   { breaks: "48b", what: "lets a user make namespaces", ...outputWith("unshare 0 0\n") },
+  { breaks: "47b", what: "runs a setuid program as its owner", ...outputReplacing(/^1000/, "0") },
+  {
+    breaks: "48d",
+    what: "has no strict profile",
+    request: (request) => ({ ...request, seccomp: "default" as const }),
+  },
+  { breaks: "49", what: "lets programs for 32 bits call the kernel", ...outputWith("reached\n") },
+  { breaks: "50", what: "lets a terminal take pushed characters", ...outputWith("/dev/tty takes TIOCSTI\n") },
   { breaks: "48c", what: "leaves root a capability too many", ...outputReplacing(/4fb/g, "4fff") },
   { breaks: "51", what: "shows a raw device", ...outputWith("sda\n") },
   { breaks: "52", what: "shows a control group", ...outputWith("/sys/fs/cgroup/cgroup.procs\n") },
+  { breaks: "52b", what: "lets a program mount control groups", ...outputWith("mounted b'cgroup2'\n") },
   {
     breaks: "54",
     what: "inherits the host's environment",

@@ -5,6 +5,7 @@ import { IO_CASES } from "./sandbox-io.ts";
 import { KERNEL_CASES } from "./sandbox-kernel.ts";
 import { LEAKS_CASES } from "./sandbox-leaks.ts";
 import { LIMITS_CASES } from "./sandbox-limits.ts";
+import { MACHINE_CASES } from "./sandbox-machine.ts";
 import { NETWORK_CASES } from "./sandbox-network.ts";
 import { POOL_CASES } from "./sandbox-pool.ts";
 import { PROCESS_CASES } from "./sandbox-processes.ts";
@@ -25,6 +26,7 @@ export const HELD_ELSEWHERE: Readonly<Record<number, string>> = {
 export const SANDBOX_CASES: readonly ConformanceCase[] = inOrder([
   ...PROCESS_CASES,
   ...LIMITS_CASES,
+  ...MACHINE_CASES,
   ...IO_CASES,
   ...FILES_CASES,
   ...KERNEL_CASES,

@@ -1,0 +1,125 @@
+/*
+ * Expected: each line "<what> <amount>" stays below its bound: mlock 8 MiB, huge 0, shm the limit of memory, queues 1024,
+ * keys 0, watchers 16, pipes and files 4096, core 0. Takes as much as it can of everything that is not a page of a file.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <mqueue.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MIB (1ul << 20)
+
+static unsigned long locked(void) {
+  unsigned long had = 0;
+  for (; had < 64; had++) {
+    void *page = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED || mlock(page, MIB) != 0) break;
+  }
+  return had;
+}
+
+static unsigned long huge(void) {
+  unsigned long had = 0;
+  for (; had < 4; had++)
+    if (mmap(NULL, 2 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_POPULATE, -1, 0) == MAP_FAILED) break;
+  return had;
+}
+
+static unsigned long shared(void) {
+  unsigned long had = 0;
+  for (; had < 1024; had++)
+    if (shmget(IPC_PRIVATE, MIB, IPC_CREAT | 0600) < 0) break;
+  return had;
+}
+
+static unsigned long queues(void) {
+  char name[32];
+  unsigned long had = 0;
+  for (; had < 2000; had++) {
+    snprintf(name, sizeof name, "/q%lu", had);
+    if (mq_open(name, O_CREAT | O_RDWR, 0600, NULL) < 0) break;
+  }
+  return had;
+}
+
+static unsigned long keys(void) {
+  unsigned long had = 0;
+  for (; had < 1000; had++) {
+    char name[32];
+    snprintf(name, sizeof name, "k%lu", had);
+    if (syscall(SYS_add_key, "user", name, "x", 1, -3) < 0) break;
+  }
+  return had;
+}
+
+static unsigned long watchers(void) {
+  unsigned long had = 0;
+  while (had < 1000 && inotify_init1(O_CLOEXEC) >= 0) had++;
+  return had;
+}
+
+static unsigned long files(void) {
+  unsigned long had = 0;
+  while (had < 100000 && open("/dev/null", O_RDONLY) >= 0) had++;
+  return had;
+}
+
+static unsigned long pipes(void) {
+  unsigned long had = 0;
+  int ends[2];
+  while (had < 100000 && pipe(ends) == 0) had++;
+  return had;
+}
+
+/* Each in a child of its own, so that none stands in the way of the next. */
+static void measure(const char *what, unsigned long (*take)(void)) {
+  fflush(stdout);
+  pid_t pid = fork();
+  if (pid == 0) {
+    printf("%s %lu\n", what, take());
+    fflush(stdout);
+    _exit(0);
+  }
+  waitpid(pid, NULL, 0);
+}
+
+static void dump(void) {
+  struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY}, none = {0, 0};
+  int status = 0;
+  fflush(stdout);
+  pid_t pid = fork();
+  if (pid == 0) {
+    setrlimit(RLIMIT_CORE, &all);
+    setrlimit(RLIMIT_CORE, &none);
+    abort();
+  }
+  waitpid(pid, &status, 0);
+  struct rlimit now = {9, 9};
+  getrlimit(RLIMIT_CORE, &now);
+  printf("core %d %lu\n", WCOREDUMP(status) ? 1 : 0, (unsigned long)now.rlim_max);
+}
+
+int main(void) {
+  measure("mlock", locked);
+  measure("huge", huge);
+  measure("shm", shared);
+  measure("queues", queues);
+  measure("keys", keys);
+  measure("watchers", watchers);
+  measure("files", files);
+  measure("pipes", pipes);
+  dump();
+  return 0;
+}
