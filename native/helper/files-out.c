@@ -1,7 +1,4 @@
-/*
- * What a file operation gives out. A whole tree must not gather in the caller's memory, so an operation with a window
- * stops when so many bytes are on their way, until the caller says, by a byte of standard input, that it took some.
- */
+/* What a file operation gives out: buffered, so that a tree of many small entries is few writes; a full pipe holds it. */
 #define _GNU_SOURCE
 #include "files.h"
 #include <errno.h>
@@ -10,27 +7,8 @@
 
 static uint8_t out[PAYLOAD_MAX];
 static size_t out_length;
-static bool is_windowed;
-static uint64_t room;
-
-void out_begin(bool has_window) {
-  is_windowed = has_window;
-  room = OUT_WINDOW;
-}
-
-static void wait_for_room(size_t length) {
-  uint8_t grants[64];
-  while (is_windowed && room < length) {
-    ssize_t got = read(0, grants, sizeof grants);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) _exit(DENIED); /* the caller gave up */
-    room += (uint64_t)got * OUT_GRANT;
-  }
-  room -= length;
-}
 
 void out_flush(void) {
-  wait_for_room(out_length);
   for (size_t at = 0; at < out_length;) {
     ssize_t written = write(1, out + at, out_length - at);
     if (written < 0 && errno == EINTR) continue;

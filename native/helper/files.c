@@ -209,7 +209,6 @@ void file_operation(const struct exec_request *request) {
   int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (root < 0 || count < 1 || given[0][0] != '/') end(INVALID_PATH);
   umask(0);
-  out_begin(request->kind == JOB_DOWNLOAD || request->kind == JOB_LAYER);
   switch (request->kind) {
     case JOB_READ:
       if (count == 2) read_file(root, given[0], 0, number(given[1], 10), true);

@@ -27,10 +27,7 @@ int make_folders(int root, const char *path, mode_t mode, uid_t uid, gid_t gid);
 int open_parent(int root, char *path, const char **name); /* of an entry that need not be there; cuts `path` */
 void temporary_name(char *to, size_t room);
 
-/* files-out.c: standard output, buffered. With a window, each byte of standard input lets so many more bytes out. */
-#define OUT_WINDOW (1u << 20)
-#define OUT_GRANT (256u << 10)
-void out_begin(bool has_window);
+/* files-out.c: standard output, buffered */
 void out_bytes(const void *bytes, size_t length);
 void out_flush(void);
 

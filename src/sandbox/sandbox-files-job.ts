@@ -1,6 +1,6 @@
 /**
  * Runs one file operation as a job of the agent (`native/helper/files.c`): its content is the job's input or output, its
- * exit code is the answer. Large output passes by in a window, so that neither side ever holds a whole tree.
+ * exit code is the answer. Large output passes by as it is taken, so that neither side ever holds a whole tree.
  */
 import { Failure } from "../core/errors.ts";
 import type { ExecOptions, ExecResult } from "../core/exec.ts";
@@ -17,8 +17,6 @@ export const TREE_MS = 600_000;
 export const ENDLESS_MS = 2_147_483_647;
 const TRIES_MAX = 5;
 const PATH_BYTES_MAX = 4_095;
-/** `OUT_GRANT` of the helper: one byte of input lets so many more bytes out. */
-const GRANT_BYTES = 256 << 10;
 
 /** By exit code; `enum answer` in `native/helper/files.h`. */
 const ANSWERS = [
@@ -34,8 +32,8 @@ const ANSWERS = [
   "unsupported",
 ] as const satisfies readonly (FileError | "unsupported")[];
 
-/** `killed`: something in the sandbox ended the operation's process, or its deadline did. */
-export type FileAnswer = "done" | "killed" | "cancelled" | (typeof ANSWERS)[number];
+/** `killed`: something in the sandbox ended the operation's process; `timed_out`: it was stopped, or had too much to do. */
+export type FileAnswer = "done" | "killed" | "timed_out" | "cancelled" | (typeof ANSWERS)[number];
 
 const REASONS: Readonly<Record<FileError, string>> = {
   missing: "does not exist",
@@ -60,8 +58,8 @@ export interface FileJob {
   readonly outputBytesMax?: number;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
-  /** Gets the output as it comes; none is kept then. */
-  readonly onBytes?: (bytes: Uint8Array) => void;
+  /** Gets the output as it comes; none is kept then. More comes only within the agent's credit for what was taken. */
+  readonly onBytes?: (bytes: Uint8Array) => void | Promise<void>;
 }
 
 export interface FileJobEnd {
@@ -93,11 +91,11 @@ export async function runFileJob(context: CommandContext, job: FileJob): Promise
     outputBytesMax,
     ...(input === undefined ? {} : { input }),
     ...(job.signal === undefined ? {} : { signal: job.signal }),
-    ...(onBytes === undefined ? {} : { onOutput: (_stream: unknown, bytes: Uint8Array): void => onBytes(bytes) }),
+    ...(onBytes === undefined ? {} : { onOutput: (_stream: unknown, bytes: Uint8Array) => onBytes(bytes) }),
   };
   const result = await startJob(context, frame, options, onBytes === undefined).result;
   if (result.exitCode === 0) return { answer: "done", result };
-  if (result.verdict === "cancelled") return { answer: "cancelled", result };
+  if (result.verdict === "cancelled" || result.verdict === "timed_out") return { answer: result.verdict, result };
   if (result.exitCode === null) return { answer: result.verdict === "start_failed" ? "denied" : "killed", result };
   return { answer: ANSWERS[result.exitCode - 1] ?? "denied", result };
 }
@@ -113,35 +111,33 @@ export async function persist<T extends { readonly answer: FileAnswer }>(run: ()
 }
 
 /**
- * The output of an operation that has a window, as it is taken; the generator's return value is how it ended. Leaving
- * it early ends the operation.
+ * The output of an operation, which goes on as it is taken; the generator's return value is how it ended. Leaving it
+ * early ends the operation.
  */
 export async function* fileJobOutput(
   context: CommandContext,
   job: FileJob,
 ): AsyncGenerator<Uint8Array, FileJobEnd | undefined, undefined> {
   const stop = new AbortController();
-  const queue: Uint8Array[] = [];
-  const grants = grantStream();
+  const queue: { readonly bytes: Uint8Array; readonly taken: () => void }[] = [];
   let isEnded = false;
   let wake = (): void => undefined;
-  const onBytes = (bytes: Uint8Array): void => {
-    queue.push(bytes);
-    wake();
-  };
-  const running = runFileJob(context, { ...job, input: grants.bytes, onBytes, signal: stop.signal }).finally(() => {
+  const onBytes = (bytes: Uint8Array): Promise<void> =>
+    new Promise((taken) => {
+      queue.push({ bytes, taken });
+      wake();
+    });
+  const running = runFileJob(context, { ...job, onBytes, signal: stop.signal }).finally(() => {
     isEnded = true;
     wake();
   });
   running.catch(() => undefined);
   try {
-    for (let taken = 0; ; ) {
-      const bytes = queue.shift();
-      if (bytes !== undefined) {
-        yield bytes;
-        taken += bytes.length;
-        grants.give(Math.floor(taken / GRANT_BYTES));
-        taken %= GRANT_BYTES;
+    for (;;) {
+      const next = queue.shift();
+      if (next !== undefined) {
+        yield next.bytes;
+        next.taken();
       } else if (isEnded) {
         return await running;
       } else {
@@ -151,45 +147,8 @@ export async function* fileJobOutput(
       }
     }
   } finally {
-    grants.end();
     stop.abort();
   }
-}
-
-interface GrantStream {
-  readonly bytes: AsyncIterable<Uint8Array>;
-  give(count: number): void;
-  end(): void;
-}
-
-function grantStream(): GrantStream {
-  let given = 0;
-  let isOver = false;
-  let wake = (): void => undefined;
-  async function* stream(): AsyncGenerator<Uint8Array> {
-    while (!isOver) {
-      if (given > 0) {
-        const count = given;
-        given = 0;
-        yield new Uint8Array(count);
-      } else {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-    }
-  }
-  return {
-    bytes: stream(),
-    give: (count) => {
-      given += count;
-      if (count > 0) wake();
-    },
-    end: () => {
-      isOver = true;
-      wake();
-    },
-  };
 }
 
 /** Whether the agent can be asked about a path at all. */
@@ -202,6 +161,6 @@ export function isSandboxPath(path: string): boolean {
 /** The answer of an operation that did not end well, as a value. Throws `unsupported` for what the provider has not. */
 export function refused(answer: FileAnswer, path: string): Extract<FileResult<never>, { readonly ok: false }> {
   if (answer === "unsupported") throw new Failure("unsupported", "This sandbox keeps no layer of its own to look at.");
-  const error = answer === "done" || answer === "killed" || answer === "cancelled" ? "denied" : answer;
+  const error = answer in REASONS ? (answer as FileError) : "denied";
   return { ok: false, error, message: `${JSON.stringify(path)} ${REASONS[error]}.` };
 }
