@@ -40,7 +40,7 @@ const NO_PIDS = "Without a pids group the kernel refuses forks beyond the limit,
 const NO_CPU = "Without a cpu group nothing holds a command to its share of the processor.";
 const NO_USERS = "With one id only, root is the only user of a sandbox; a range of ids in /etc/subuid gives it others.";
 /** Cases that run commands as another user than root. */
-const CASES_OF_USERS = [12, 20, 35, 47, 48, 55, 70, 74];
+const CASES_OF_USERS = [11, 12, 20, 35, 40, 47, 48, 55, 69, 70, 74, 75, 77];
 
 function expectedGroups(): GroupSupport {
   const { kind: ids } = userIds();
