@@ -205,10 +205,7 @@ function wrong(file: string, content: string, path: readonly (string | number)[]
 function elementLine(content: string, key: string, element: string): number {
   const first = tomlLine(content, [key]) ?? 1;
   const lines = content.split("\n");
-  const found = lines.findIndex(
-    (line, index) =>
-      index >= first - 1 &&
-      (line.includes(`"${element}"`) || line.includes(`'${element}'`) || line.trim() === element.trim()),
-  );
+  const forms = [JSON.stringify(element), `'${element}'`];
+  const found = lines.findIndex((line, index) => index >= first - 1 && forms.some((form) => line.includes(form)));
   return found < 0 ? first : found + 1;
 }

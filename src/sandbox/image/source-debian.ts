@@ -75,6 +75,17 @@ export function parseDebian(rest: string, reference: string): DebianPlan {
   };
 }
 
+/**
+ * Runs a program in namespaces of its own, so that its end takes every process and mount of the chroot with it. The tree
+ * is made in memory where there is plenty: dpkg waits for the disk at every file.
+ */
+const APART: readonly string[] = [
+  ...["--mount", "--propagation=private", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c"],
+  'free=$(sed -n "s/^MemAvailable: *\\([0-9]*\\) kB/\\1/p" /proc/meminfo); ' +
+    '[ -z "$free" ] || [ "$free" -lt 4194304 ] || mount -t tmpfs -o mode=755,size=75% sandlot "$TMPDIR" || true; exec "$@"',
+  "sh",
+];
+
 export function debianSource(plan: DebianPlan, snapshotMirror: string | null): ImageSource {
   return {
     reference: plan.reference,
@@ -98,11 +109,9 @@ async function build(plan: DebianPlan, snapshotMirror: string | null, context: B
   );
   const args = toolArgs(plan, snapshotMirror, stanzas);
   const isRoot = process.geteuid?.() === 0;
-  /* In namespaces of its own, so that its end takes every process and mount of the chroot with it. */
-  const apart = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", program, "--mode=root"];
   const end = await runTool({
     program: isRoot ? "unshare" : program,
-    args: [...(isRoot ? apart : ["--mode=unshare"]), ...args],
+    args: isRoot ? [...APART, program, "--mode=root", ...args] : ["--mode=unshare", ...args],
     log: context.log,
     envVars: { TMPDIR: temporary, PATH: "/usr/sbin:/usr/bin:/sbin:/bin", SANDLOT_PACKAGES: stanzas },
     signal: context.signal,
