@@ -32,7 +32,7 @@ static uint64_t counter_of(int fd, const char *key) { return fd < 0 ? UINT64_MAX
 void send_stats(uint32_t channel) {
   struct statfs disk;
   struct process_usage usage;
-  bool has_disk = statfs("/", &disk) == 0, is_watched = watchdog_usage(&usage);
+  bool has_disk = !groups.counts_agent && statfs("/", &disk) == 0, is_watched = watchdog_usage(&usage);
   uint64_t files = has_disk && upper_folder >= 0 ? (uint64_t)(disk.f_files - disk.f_ffree) : UINT64_MAX;
   uint64_t values[8] = {
       counter_of(groups.cpu_stat, "usage_usec"),

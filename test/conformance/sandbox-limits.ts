@@ -7,6 +7,10 @@ import { MIB, OPTIONS, output, REQUEST, text } from "./sandbox-parts.ts";
 const python = (script: string): readonly string[] => ["python3", "-c", script];
 const GRAB = "b = bytearray(400 << 20)";
 
+/** Well beyond the limits of the request, and still cheap where a provider keeps none. */
+const FILL_BYTES = 8 * REQUEST.limits.diskBytes;
+const FLOOD_FILES = 8 * REQUEST.limits.filesMax;
+
 export const LIMITS_CASES: readonly ConformanceCase[] = [
   {
     number: 8,
@@ -96,7 +100,7 @@ export const LIMITS_CASES: readonly ConformanceCase[] = [
     title: "filling /tmp and /dev/shm meets a full disk and not the OOM killer",
     run: (boxes) =>
       boxes.with(async (sandbox) => {
-        const fill = (path: string) => sandbox.exec(`head -c 1G /dev/zero > ${path}`, OPTIONS);
+        const fill = (path: string) => sandbox.exec(`head -c ${FILL_BYTES} /dev/zero > ${path}`, OPTIONS);
         for (const path of ["/tmp/fill", "/dev/shm/fill"]) {
           const result = await fill(path);
           expect(text(result.stderr)).toContain("No space left");
@@ -109,7 +113,7 @@ export const LIMITS_CASES: readonly ConformanceCase[] = [
     title: "a full disk is a value for the file API, and the sandbox can be destroyed",
     run: (boxes) =>
       boxes.with(async (sandbox) => {
-        await sandbox.exec("head -c 1G /dev/zero > /fill", OPTIONS);
+        await sandbox.exec(`head -c ${FILL_BYTES} /dev/zero > /fill`, OPTIONS);
         const written = await sandbox.files.write({ path: "/app/big", bytes: new Uint8Array(MIB), mode: 0o644 });
         expect(written).toMatchObject({ ok: false, error: "no_space" });
         expect(await output(sandbox, "ls -A /app")).toBe("");
@@ -121,7 +125,8 @@ export const LIMITS_CASES: readonly ConformanceCase[] = [
     run: (boxes) =>
       boxes.with(async (sandbox) => {
         const script =
-          "import os\nn = 0\ntry:\n  while True: open(f'/tmp/{n}', 'w').close(); n += 1\nexcept OSError as e: print(n, e.errno)";
+          `n = 0\ntry:\n  while n < ${FLOOD_FILES}: open(f'/tmp/{n}', 'w').close(); n += 1\n  print(n, 0)\n` +
+          "except OSError as e: print(n, e.errno)";
         const [made = 0, errno] = (await output(sandbox, python(script))).split(" ").map(Number);
         expect(errno).toBe(28);
         expect(made).toBeLessThanOrEqual(REQUEST.limits.filesMax + 16);

@@ -4,6 +4,7 @@ import { systemRuntime } from "../../src/runtime/system.ts";
 import { dockerProvider } from "../../src/sandbox/provider-docker.ts";
 import { engineFixture } from "../support/engine-fixture.ts";
 import { sandboxConformance } from "./sandbox.ts";
+import { engineCases } from "./sandbox-engine.ts";
 import { SMALL_INTERNET } from "./small-internet.ts";
 
 const engine = await engineFixture("podman");
@@ -16,3 +17,5 @@ sandboxConformance(
     leakCheck: engine.leakCheck,
   },
 );
+
+engineCases(engine);

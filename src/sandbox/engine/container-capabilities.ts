@@ -14,7 +14,22 @@ const STRENGTH: readonly Isolation[] = ["process", "namespace", "gvisor", "vm"];
 const QUOTA_DRIVERS: readonly string[] = ["btrfs", "zfs", "devicemapper", "windowsfilter"];
 
 const NO_DISK = "the engine's storage takes no size or file count for one container's layer";
-const NO_LAYER = "the engine keeps a container's layer to itself, so the agent can tell no diff of it";
+const NO_SNAPSHOT = "the layers of a container are the engine's, and none is sealed under a live sandbox";
+
+/** What holds of every engine; what is kept of a number all the same is held by the engine's own cases. */
+const UNSUPPORTED: SandboxCapabilities["unsupported"] = {
+  12: "a container's /proc shows every process in it, also the agent; tracing and reading it are refused all the same",
+  23: NO_DISK,
+  24: NO_DISK,
+  25: NO_DISK,
+  46: "an engine makes /dev writable for root of the container; nothing outside the container is reached through it",
+  52: "an engine shows a container its own control groups; they are mounted read-only and nothing in them can be changed",
+  54: "a container's list of mounts names folders of the engine's storage, and Podman leaves its mark in /run",
+  59: NO_SNAPSHOT,
+  66: NO_SNAPSHOT,
+  67: NO_SNAPSHOT,
+  78: "the engine keeps a container's layer to itself, so the agent can tell no diff of it",
+};
 
 export function containerCapabilities(
   facts: EngineFacts | null,
@@ -37,12 +52,7 @@ export function containerCapabilities(
     killTree: "pid-namespace",
     snapshot: "none",
     forksMax: 0,
-    unsupported: {
-      23: NO_DISK,
-      24: NO_DISK,
-      25: NO_DISK,
-      78: NO_LAYER,
-    },
+    unsupported: UNSUPPORTED,
   };
 }
 

@@ -51,8 +51,6 @@ export interface EngineClient {
   remove(id: string): Promise<boolean>;
   /** Containers that carry the label, ended ones too. */
   list(label: string): Promise<readonly ContainerFacts[]>;
-  /** Bytes in the container's own layer. */
-  layerBytes(id: string): Promise<number | null>;
   /** Its id, or null when the engine has no image of that name. */
   findImage(
     reference: string,
@@ -60,9 +58,6 @@ export interface EngineClient {
   pullImage(reference: string, signal: AbortSignal): Promise<void>;
   /** Makes an image of a tar stream of one root folder, under `repository:tag`. */
   importImage(tar: NodeJS.ReadableStream, repository: string, tag: string): Promise<string>;
-  /** Makes an image of a container's layer; the container is stopped for the time of it. */
-  commit(id: string, repository: string, tag: string): Promise<string>;
-  removeImage(reference: string): Promise<void>;
 }
 
 /** Where the engines listen, in the order they are tried; `DOCKER_HOST` comes first when it names a Unix socket. */
@@ -110,14 +105,10 @@ export function engineClient(runtime: Runtime, socketPath: string): EngineClient
     endOf: (id) => call("inspect a container", () => endOf(docker, id)),
     remove: (id) => call("remove a container", () => remove(runtime, docker, id)),
     list: (label) => call("list its containers", () => list(docker, label)),
-    layerBytes: (id) => call("measure a container", () => layerBytes(docker, id)),
     findImage: (reference) => call("inspect an image", () => findImage(docker, reference)),
     pullImage: (reference, signal) => call("pull an image", () => pull(docker, reference, signal), IMAGE_MS_MAX),
     importImage: (tar, repository, tag) =>
       call("import an image", () => importImage(docker, tar, repository, tag), IMAGE_MS_MAX),
-    commit: (id, repository, tag) =>
-      call("commit a container", () => commit(docker, id, repository, tag), IMAGE_MS_MAX),
-    removeImage: (reference) => call("remove an image", () => removeImage(docker, reference)),
   };
 }
 
@@ -220,13 +211,6 @@ async function list(docker: Docker, label: string): Promise<readonly ContainerFa
   return found.map(({ Id, State, Labels }) => ({ id: Id, isRunning: State === "running", labels: Labels ?? {} }));
 }
 
-async function layerBytes(docker: Docker, id: string): Promise<number | null> {
-  const info = (await docker.getContainer(id).inspect({ size: true } as Docker.ContainerInspectOptions)) as {
-    readonly SizeRw?: number;
-  };
-  return info.SizeRw ?? null;
-}
-
 async function findImage(docker: Docker, reference: string): ReturnType<EngineClient["findImage"]> {
   try {
     const { Id, Config } = await docker.getImage(reference).inspect();
@@ -265,19 +249,4 @@ async function importImage(
   if (typeof id !== "string") throw new Error(`the engine gave no image id but ${JSON.stringify(last)}`);
   await docker.getImage(id).tag({ repo: repository, tag });
   return id;
-}
-
-async function commit(docker: Docker, id: string, repository: string, tag: string): Promise<string> {
-  const made = (await docker.getContainer(id).commit({ repo: repository, tag, pause: true })) as {
-    readonly Id: string;
-  };
-  return made.Id;
-}
-
-async function removeImage(docker: Docker, reference: string): Promise<void> {
-  try {
-    await docker.getImage(reference).remove({ force: true });
-  } catch (error) {
-    if (statusOf(error) !== 404) throw error;
-  }
 }
