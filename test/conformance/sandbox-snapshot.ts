@@ -284,9 +284,28 @@ const STACK_CASES: readonly ConformanceCase[] = [
   },
 ];
 
+const CREATE_CASES: readonly ConformanceCase[] = [
+  {
+    number: 63,
+    title: "a creation that cannot succeed says so by its code and leaves nothing behind",
+    run: async (boxes) => {
+      const { limits } = boxes.request;
+      /* The image fails before there is a machine, the memory only once its first program runs. */
+      const image = `sha256:${"0".repeat(64)}`;
+      await expect(boxes.create({ image })).rejects.toMatchObject({ code: "image_unavailable" });
+      if (boxes.provider().capabilities.limits.memoryBytes !== "enforced") return;
+      const tiny = { ...limits, memoryBytes: 131_072, diskBytes: 4_096, shmBytes: 4_096 };
+      const failure = await boxes.create({ limits: tiny }).catch((error: unknown) => error);
+      expect(failure).toMatchObject({ code: expect.stringMatching(/^(sandbox_unavailable|request_invalid)$/) });
+      await boxes.with(async (sandbox) => expect(await output(sandbox, "echo fine")).toBe("fine\n"));
+    },
+  },
+];
+
 export const SNAPSHOT_CASES: readonly ConformanceCase[] = [
   ...FRESH_CASES,
   ...FORK_CASES,
+  ...CREATE_CASES,
   ...SNAPSHOT_LIVE_CASES,
   ...STACK_CASES,
 ];
