@@ -16,6 +16,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifndef MOUNTINFO /* a test gives it another file */
+#define MOUNTINFO "/proc/self/mountinfo"
+#endif
+
 enum { MEMORY, PIDS, CPU, V2, HIERARCHIES };
 static const char *const NAMES[] = {"memory", "pids", "cpu"};
 
@@ -41,7 +45,7 @@ static void use_mount(int which, const char *path) {
 
 /* A mount line reads: id parent major:minor root point options … - type source superoptions. */
 static void find_mounts(void) {
-  FILE *file = fopen("/proc/self/mountinfo", "re");
+  FILE *file = fopen(MOUNTINFO, "re");
   char line[4096];
   while (file != NULL && fgets(line, sizeof line, file) != NULL) {
     char point[1024], type[64], options[1024];
@@ -194,6 +198,8 @@ static bool create_v2(const struct box_request *request, struct box_groups *out)
   bool ok = out->clone_into >= 0 && out->leaf_root >= 0;
   for (int which = 0; ok && which < V2; which++)
     if (on_v2[which]) ok = limit(which, request, out->leaf_root, true, out);
+  /* Each command's own group then counts its kills and its peak. The commands' group itself never holds a process. */
+  if (ok && on_v2[MEMORY]) ok = write_text(out->leaf_root, "cgroup.subtree_control", "+memory");
   ok = ok && delegate(box) && delegate(out->clone_into) && delegate(out->leaf_root);
   if (ok) out->cpu_stat = open_counter(out->leaf_root, "cpu.stat");
   close(box);
