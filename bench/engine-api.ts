@@ -9,7 +9,9 @@ import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import Docker from "dockerode";
 import { findCompiler } from "../native/build.ts";
+import { systemRuntime } from "../src/runtime/system.ts";
 import type { Contender } from "../src/sandbox/bench/contender.ts";
+import { engineClient } from "../src/sandbox/engine/engine-client.ts";
 
 /** Waits as PID 1, does nothing as `true`. */
 const PROGRAM = `#include <signal.h>
@@ -23,7 +25,7 @@ int main(int argc, char **argv) {
 `;
 const IMAGE = "sandlot/bench";
 
-async function importImage(docker: Docker): Promise<string> {
+async function importImage(socketPath: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "sandlot-bench-"));
   try {
     mkdirSync(join(folder, "root", "bin"), { recursive: true });
@@ -31,23 +33,10 @@ async function importImage(docker: Docker): Promise<string> {
     const program = join(folder, "root", "bin", "true");
     execFileSync(findCompiler([]), ["-O2", "-static", "-o", program, join(folder, "program.c")]);
     const tar = spawn("tar", ["-C", join(folder, "root"), "-cf", "-", "."], { stdio: ["ignore", "pipe", "ignore"] });
-    const progress = await importTar(docker, tar.stdout);
-    await new Promise<void>((resolve, reject) => {
-      docker.modem.followProgress(progress, (error) => (error === null ? resolve() : reject(error)));
-    });
-    return `${IMAGE}:1`;
+    return await engineClient(systemRuntime(), socketPath).importImage(tar.stdout, IMAGE, "1");
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** The options are missing from the library's types, and have their place before the stream. */
-function importTar(docker: Docker, tar: NodeJS.ReadableStream): Promise<NodeJS.ReadableStream> {
-  const call = docker.importImage.bind(docker) as unknown as (
-    tar: NodeJS.ReadableStream,
-    options: object,
-  ) => Promise<NodeJS.ReadableStream>;
-  return call(tar, { repo: IMAGE, tag: "1" });
 }
 
 async function execTrue(container: Docker.Container): Promise<void> {
@@ -70,7 +59,7 @@ async function execTrue(container: Docker.Container): Promise<void> {
 export async function engineApiContender(socketPath: string, name: string): Promise<Contender> {
   const docker = new Docker({ socketPath });
   const { Version: version } = await docker.version();
-  const image = await importImage(docker);
+  const image = await importImage(socketPath);
   return {
     name,
     version: `${version}, API exec`,

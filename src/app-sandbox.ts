@@ -8,7 +8,7 @@ import { Failure } from "./core/errors.ts";
 import type { TerminalSize } from "./core/exec.ts";
 import type { NetworkPolicy, Sandbox, SandboxProvider, SandboxRequest } from "./core/sandbox.ts";
 import type { StoredTrajectory } from "./core/store.ts";
-import { type Contender, providerContender, requestFor } from "./sandbox/bench/contender.ts";
+import { type BenchBox, type Contender, providerContender, requestFor } from "./sandbox/bench/contender.ts";
 import { interleaved, type Once, type Quantity } from "./sandbox/bench/measure.ts";
 import { ownFigures } from "./sandbox/bench/own-figures.ts";
 import { loadNow, machineOf, ratiosOf, type SandboxBench, tableOf } from "./sandbox/bench/report.ts";
@@ -204,6 +204,7 @@ export async function benchSandboxes(options: SandboxBenchOptions): Promise<Sand
       const isSlow = name === "docker" || name === "podman";
       const own = await ownFigures({
         runtime,
+        name,
         provider,
         request: requestFor(image),
         scale: isSlow ? scale * 0.02 : scale,
@@ -254,7 +255,12 @@ function coldCreates(contenders: readonly Contender[], rounds: number): Promise<
 }
 
 async function execs(contenders: readonly Contender[], rounds: number): Promise<Quantity[]> {
-  const boxes = await Promise.all(contenders.map(async (each) => ({ name: each.name, box: await each.create() })));
+  const boxes: { readonly name: string; readonly box: BenchBox }[] = [];
+  for (const { name, create } of contenders) {
+    /* One that cannot create has told so among the cold creates. */
+    const box = await create().catch(() => null);
+    if (box !== null) boxes.push({ name, box });
+  }
   try {
     const once = Object.fromEntries(
       boxes.map(({ name, box }): [string, Once] => [name, () => box.execNothing().then(() => null)]),

@@ -4,6 +4,9 @@
  */
 import type { Runtime } from "../../core/runtime.ts";
 
+/** Of a peer's failure; some carry whole stacks. */
+const FAILURE_CHARACTERS = 160;
+
 /** Times of one quantity, in milliseconds. */
 export interface Quantity {
   readonly name: string;
@@ -43,7 +46,7 @@ export async function interleaved(
         tally.times.push(typeof own === "number" ? own : runtime.monotonic() - startedAt);
       } catch (error) {
         tally.failures += 1;
-        tally.lastFailure = error instanceof Error ? error.message : String(error);
+        tally.lastFailure = (error instanceof Error ? error.message : String(error)).slice(0, FAILURE_CHARACTERS);
       }
     }
   }

@@ -33,6 +33,8 @@ export interface OwnFigures {
 
 export interface OwnBench {
   readonly runtime: Runtime;
+  /** What the provider is called in the table. */
+  readonly name: string;
   readonly provider: SandboxProvider;
   readonly request: SandboxRequest;
   /** Multiplies every count; 1 is what is published. */
@@ -77,9 +79,10 @@ function warmClaims(bench: OwnBench): Promise<Quantity[]> {
   const { runtime, request, provider } = bench;
   return withPool(bench, { lentMax: 4, readyMax: 4 }, async (pool) => {
     const { image, isolationMin, limits } = request;
-    await pool.prewarm({ image, isolationMin, limits, seccomp: "default" }, 4);
+    if (provider.adopt !== undefined) await pool.prewarm({ image, isolationMin, limits, seccomp: "default" }, 4);
+    else await (await pool.claim(request, NEVER)).destroy();
     return interleaved(runtime, "claim of a ready one to first exec", count(bench, 200), {
-      [provider.name]: async () => {
+      [bench.name]: async () => {
         while (pool.stats().ready === 0) await runtime.sleep(2);
         const startedAt = runtime.monotonic();
         const lease = await pool.claim(request, NEVER);
@@ -95,9 +98,9 @@ function warmClaims(bench: OwnBench): Promise<Quantity[]> {
 }
 
 function destroys(bench: OwnBench): Promise<Quantity[]> {
-  const { runtime, provider } = bench;
+  const { runtime } = bench;
   return interleaved(runtime, "destroy until nothing is left", count(bench, 100), {
-    [provider.name]: async () => {
+    [bench.name]: async () => {
       const sandbox = await make(bench);
       const startedAt = runtime.monotonic();
       await sandbox.destroy();
@@ -115,9 +118,9 @@ async function dirty(sandbox: Sandbox): Promise<void> {
 
 /** The fork's own sandbox is a cold create; what the fork adds to it is the second quantity. */
 async function forksAndResets(bench: OwnBench): Promise<Quantity[]> {
-  const { runtime, provider } = bench;
+  const { runtime } = bench;
   return interleaved(runtime, `with ${DIRTY_FILES} changed files`, count(bench, 40), {
-    [`${provider.name}: fork(1), parent and child answering`]: async () => {
+    [`${bench.name}: fork(1), parent and child answering`]: async () => {
       const sandbox = await make(bench);
       await dirty(sandbox);
       const startedAt = runtime.monotonic();
@@ -126,7 +129,7 @@ async function forksAndResets(bench: OwnBench): Promise<Quantity[]> {
       await Promise.all([sandbox, ...forks].map((each) => each.destroy()));
       return taken;
     },
-    [`${provider.name}: snapshot, handle answering`]: async () => {
+    [`${bench.name}: snapshot, handle answering`]: async () => {
       const sandbox = await make(bench);
       await dirty(sandbox);
       const startedAt = runtime.monotonic();
@@ -135,7 +138,7 @@ async function forksAndResets(bench: OwnBench): Promise<Quantity[]> {
       await sandbox.destroy();
       return taken;
     },
-    [`${provider.name}: reset, handle answering`]: async () => {
+    [`${bench.name}: reset, handle answering`]: async () => {
       const sandbox = await make(bench);
       await dirty(sandbox);
       const startedAt = runtime.monotonic();
@@ -144,7 +147,7 @@ async function forksAndResets(bench: OwnBench): Promise<Quantity[]> {
       await sandbox.destroy();
       return taken;
     },
-    [`${provider.name}: cold create beside them`]: async () => {
+    [`${bench.name}: cold create beside them`]: async () => {
       const startedAt = runtime.monotonic();
       const sandbox = await make(bench);
       const taken = runtime.monotonic() - startedAt;
@@ -156,14 +159,14 @@ async function forksAndResets(bench: OwnBench): Promise<Quantity[]> {
 
 /** How long after its deadline a command of 200 processes that ignore TERM is really over. */
 async function stubbornTrees(bench: OwnBench): Promise<Quantity[]> {
-  const { runtime, provider } = bench;
+  const { runtime } = bench;
   const timeoutMs = 1_500;
   const killGraceMs = 100;
   const script = `trap '' TERM; i=0; while [ $i -lt ${STUBBORN} ]; do (trap '' TERM; while :; do sleep 600; done) & i=$((i+1)); done; wait`;
   return interleaved(runtime, `end of ${STUBBORN} TERM-ignoring processes after deadline and grace`, count(bench, 10), {
-    [provider.name]: async () => {
+    [bench.name]: async () => {
       const limits = { ...bench.request.limits, processesMax: 3 * STUBBORN };
-      const sandbox = await provider.create({ ...bench.request, limits }, NEVER);
+      const sandbox = await bench.provider.create({ ...bench.request, limits }, NEVER);
       try {
         const startedAt = runtime.monotonic();
         const result = await sandbox.exec(script, { ...EXEC, timeoutMs, killGraceMs });
@@ -178,7 +181,7 @@ async function stubbornTrees(bench: OwnBench): Promise<Quantity[]> {
 }
 
 async function sustained(bench: OwnBench): Promise<Figure> {
-  const { runtime, provider } = bench;
+  const { runtime } = bench;
   const total = count(bench, 400);
   const inFlight = 16;
   let failures = 0;
@@ -192,7 +195,7 @@ async function sustained(bench: OwnBench): Promise<Figure> {
   });
   const value = (total - failures) / ((runtime.monotonic() - startedAt) / 1_000);
   const note = `${total} runs, ${inFlight} in flight, ${failures} failed`;
-  return { name: "create and destroy", contender: provider.name, value, unit: "per s", note };
+  return { name: "create and destroy", contender: bench.name, value, unit: "per s", note };
 }
 
 async function many(bench: OwnBench, total: number): Promise<Sandbox[]> {
@@ -204,7 +207,7 @@ async function many(bench: OwnBench, total: number): Promise<Sandbox[]> {
 }
 
 async function throughput(bench: OwnBench): Promise<Figure> {
-  const { runtime, provider } = bench;
+  const { runtime } = bench;
   const sandboxes = await many(bench, count(bench, 1_000));
   const total = sandboxes.length * 4;
   let failures = 0;
@@ -218,7 +221,7 @@ async function throughput(bench: OwnBench): Promise<Figure> {
     });
     const value = (total - failures) / ((runtime.monotonic() - startedAt) / 1_000);
     const note = `${total} execs over ${sandboxes.length} sandboxes, 64 in flight, ${failures} failed`;
-    return { name: "exec over many sandboxes", contender: provider.name, value, unit: "per s", note };
+    return { name: "exec over many sandboxes", contender: bench.name, value, unit: "per s", note };
   } finally {
     await spread(sandboxes.length, 32, async (index) => sandboxes[index]?.destroy());
   }
@@ -226,7 +229,7 @@ async function throughput(bench: OwnBench): Promise<Figure> {
 
 /** From MemAvailable around idle ones: noisy on a busy machine, complete on a quiet one. */
 async function idleMemory(bench: OwnBench): Promise<Figure> {
-  const { runtime, provider } = bench;
+  const { runtime } = bench;
   const before = hostMemory().availableBytes;
   const sandboxes = await many(bench, count(bench, 2_000));
   await runtime.sleep(500);
@@ -234,7 +237,7 @@ async function idleMemory(bench: OwnBench): Promise<Figure> {
   await spread(sandboxes.length, 32, async (index) => sandboxes[index]?.destroy());
   return {
     name: "memory of an idle one",
-    contender: provider.name,
+    contender: bench.name,
     value,
     unit: "KiB",
     note: `mean of ${sandboxes.length}`,
@@ -243,7 +246,7 @@ async function idleMemory(bench: OwnBench): Promise<Figure> {
 
 /** Nothing, a thousand claims at once, nothing again. */
 function burst(bench: OwnBench): Promise<Figure[]> {
-  const { runtime, provider, request } = bench;
+  const { runtime, request } = bench;
   const claims = count(bench, 1_000);
   return withPool(bench, { lentMax: claims, readyMax: 64, coolDownMs: 1_000 }, async (pool) => {
     const waits: number[] = [];
@@ -269,7 +272,7 @@ function burst(bench: OwnBench): Promise<Figure[]> {
     const { p50, p99 } = percentiles(waits);
     const row = (name: string, value: number | null): Figure => ({
       name: `burst 0 to ${claims} to 0: ${name}`,
-      contender: provider.name,
+      contender: bench.name,
       value,
       unit: "ms",
       note: `${failures} failed`,
