@@ -15,7 +15,7 @@ const SERVER_NAME = 0;
 const ENCRYPTED_CLIENT_HELLO = 0xfe0d;
 const RECORD_BYTES_MAX = 16_384;
 /** Of the whole first message, as it is read. */
-export const HELLO_BYTES_MAX = 65_536;
+const HELLO_BYTES_MAX = 65_536;
 
 const NOT_TLS: ClientHello = { kind: "not_tls" };
 const INCOMPLETE: ClientHello = { kind: "incomplete" };

@@ -19,7 +19,7 @@ const RESOLVE_MS_MAX = 5_000;
 /** Of an answer's addresses, tried in order. */
 const TRIES_MAX = 3;
 
-export interface Dialled {
+interface Dialled {
   readonly socket: Duplex;
   readonly address: string;
 }

@@ -29,7 +29,7 @@ import {
 const NO_TARGET: RequestTarget = { written: "", host: { kind: "odd" }, port: 0, path: "/" };
 const BODILESS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "DELETE"]);
 
-/** Answers one request. Never throws. */
+/** Answers one request. Throws where a head cannot be sent on; the connection is then of no more use. */
 export async function forward(
   state: ProxyState,
   connection: RelayConnection,

@@ -7,7 +7,7 @@ import type { NetworkPolicy, NetworkReason } from "../../core/sandbox.ts";
 import { type Host, isPublicAddress, parseHost, splitAuthority } from "./address.ts";
 
 /** What an entry without a port, and the mode `open`, allow. */
-export const DEFAULT_PORTS: readonly number[] = [80, 443];
+const DEFAULT_PORTS: readonly number[] = [80, 443];
 const HOSTS_MAX = 1_000;
 
 interface Entry {

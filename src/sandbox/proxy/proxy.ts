@@ -63,8 +63,17 @@ export function sandboxProxy(runtime: Runtime, options: ProxyOptions, audit: Net
   const server = createServer({ maxHeaderSize: HEAD_BYTES_MAX, requireHostHeader: false, insecureHTTPParser: false });
   /* The server was handed the connection as its socket. */
   const connectionOf = (incoming: IncomingMessage): RelayConnection => incoming.socket as unknown as RelayConnection;
-  server.on("request", (incoming, response) => void forward(state, connectionOf(incoming), incoming, response));
-  server.on("connect", (incoming, _socket, early) => void tunnel(state, connectionOf(incoming), incoming, early));
+  /* What a sandbox sends must never be able to end this process. */
+  const orCut = (connection: RelayConnection, work: Promise<void>): void =>
+    void work.catch((error: Error) => connection.destroy(error));
+  server.on("request", (incoming, response) => {
+    const connection = connectionOf(incoming);
+    orCut(connection, forward(state, connection, incoming, response));
+  });
+  server.on("connect", (incoming, _socket, early) => {
+    const connection = connectionOf(incoming);
+    orCut(connection, tunnel(state, connection, incoming, early));
+  });
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     const connection = socket as unknown as RelayConnection;
     if (error.code?.startsWith("HPE_") !== true || !connection.writable) {

@@ -19,7 +19,7 @@ const WINDOW_BYTES = 262_144;
 const CREDIT_BYTES = 65_536;
 /** What may wait in the agent over all connections, before each is held to its share. */
 const WAITING_BYTES_MAX = 4 << 20;
-const WAITING_SHARE_BYTES = 16_384;
+const WAITING_SHARE_BYTES = 32_768;
 /** `RELAY_HALF` and `RELAY_DONE` of the helper. */
 const HALF = 1;
 const DONE = 2;

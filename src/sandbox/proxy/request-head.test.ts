@@ -29,6 +29,8 @@ test("other schemes, user information, fragments, backslashes and blanks are no 
     "http://a.b\\@c.d/",
     "http://a.b/ x",
     "http://a.b:/",
+    "http://a.b/\u00e9",
+    "http://a.b/\x01",
     "http://a.b:80x/",
     "",
   ])

@@ -15,7 +15,7 @@ export interface RequestTarget {
 
 /** `http://host[:port]/path`; null for anything else: another scheme, user information, a fragment, no host. */
 export function absoluteTarget(url: string): RequestTarget | null {
-  const match = /^http:\/\/([^/?#]+)([/?][^#\s\\]*)?$/i.exec(url);
+  const match = /^http:\/\/([^/?#]+)([/?](?:(?![#\\])[\x21-\x7e])*)?$/i.exec(url);
   const split = match === null ? null : splitAuthority(match[1] ?? "");
   if (match === null || split === null) return null;
   const rest = match[2] ?? "/";

@@ -14,7 +14,7 @@ import { hostAgrees, tunnelTarget } from "./request-head.ts";
 /** A client that has its tunnel and says nothing is closed. */
 const HELLO_MS_MAX = 30_000;
 
-/** Serves one CONNECT. Never throws. */
+/** Serves one CONNECT. */
 export async function tunnel(
   state: ProxyState,
   connection: RelayConnection,
