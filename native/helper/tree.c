@@ -118,16 +118,15 @@ static void out_content(int fd, uint64_t *bytes_left) {
   }
 }
 
-/* `r` is an entry that is named and not carried. Setuid and its kin are named and left out, and the file is carried. */
+/* `r` is an entry that is named and not carried. */
 static bool download_entry(struct walk *walk, int folder, const char *name, const struct stat *info) {
   uint64_t *bytes_left = walk->context;
   if (walk->length >= PATH_BYTES_MAX) end(TOO_LARGE);
-  if ((S_ISREG(info->st_mode) || S_ISDIR(info->st_mode)) && (info->st_mode & 07000)) out_record('r', walk, 0);
   if (S_ISDIR(info->st_mode)) {
     int fd = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     bool is_refused = fd >= 0 && is_proc(fd);
     if (fd >= 0) close(fd);
-    out_record(is_refused ? 'r' : 'd', walk, info->st_mode & 0777);
+    out_record(is_refused ? 'r' : 'd', walk, info->st_mode & 07777);
     return !is_refused;
   }
   int fd = S_ISREG(info->st_mode) ? openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
@@ -137,7 +136,7 @@ static bool download_entry(struct walk *walk, int folder, const char *name, cons
     out_record('r', walk, 0);
   } else {
     if ((uint64_t)opened.st_size > *bytes_left) end(TOO_LARGE);
-    out_record('f', walk, opened.st_mode & 0777);
+    out_record('f', walk, opened.st_mode & 07777);
     out_content(fd, bytes_left);
   }
   if (fd >= 0) close(fd);

@@ -82,6 +82,11 @@ export interface SandboxFiles {
   read(path: string, options: { readonly bytesMax: number }): Promise<FileResult<Uint8Array>>;
   /** At most `bytes` from `offset`; shorter, or empty, at the end of the file. */
   readRange(path: string, range: { readonly offset: number; readonly bytes: number }): Promise<FileResult<Uint8Array>>;
+  /**
+   * Every regular file below the folder `path`, depth first, sorted by name, with its content and all its permission
+   * bits; links are not followed. `entriesMax` counts every entry below it, folders and links too.
+   */
+  readTree(path: string, limits: TreeLimits): Promise<FileResult<readonly FileContent[]>>;
   /** Creates parents. Written beside and renamed, so a reader never sees half a file. Owner: `user`, default root. */
   write(file: FileContent, options?: { readonly user?: string }): Promise<FileResult<null>>;
   /** Everything below `path`, depth first, sorted by name; at most `entriesMax`, else `too_large`. Links are not followed. */

@@ -104,13 +104,14 @@ async function takePath(folders: Folders, path: string, basket: Basket): Promise
   const found = await folders.entry(path);
   if (found === null) return false;
   if (found.kind === "file") return takeFile(sandbox, path, found.mode, basket);
-  const listed = await sandbox.files.list(path, { recursive: true, entriesMax: basket.entriesMax });
-  if (!listed.ok) {
-    if (listed.error === "too_large") basket.isOver = true;
-    return explain(path, listed.error, listed.message);
+  const read = await sandbox.files.readTree(path, { bytesMax: basket.bytesLeft, entriesMax: basket.entriesMax });
+  if (!read.ok) {
+    if (read.error === "too_large") basket.isOver = true;
+    return explain(path, read.error, read.message);
   }
-  for (const entry of listed.value) {
-    if (entry.kind === "file") await takeFile(sandbox, `${path.replace(/\/$/, "")}/${entry.path}`, entry.mode, basket);
+  for (const file of read.value) {
+    /* A name that is no UTF-8 has no place in a record, which is text; a contract cannot name it either. */
+    if (file.path.isWellFormed()) basket.add(file);
     if (basket.isOver) break;
   }
   return true;

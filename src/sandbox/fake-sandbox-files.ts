@@ -2,6 +2,7 @@
 import { lstat, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, posix } from "node:path";
 import type {
+  FileContent,
   FileEntry,
   FileError,
   FileResult,
@@ -140,8 +141,23 @@ function keepParent(files: FakeFiles, path: string): void {
   if (parent !== "/" && !files.has(parent)) files.set(parent, { bytes: EMPTY, mode: 0o755, kind: "folder" });
 }
 
-function treeMethods(files: FakeFiles, at: At): Pick<SandboxFiles, "upload" | "download"> {
+function treeMethods(files: FakeFiles, at: At): Pick<SandboxFiles, "readTree" | "upload" | "download"> {
   return {
+    readTree: (path, limits) =>
+      at<readonly FileContent[]>(path, (normal) => {
+        const status = statusOf(files, normal);
+        if (status === null) return missing(path);
+        if (status.kind !== "folder") return refused("not_directory", path, "is no folder");
+        const entries = entriesBelow(files, normal, true);
+        if (!fits(reportOf(entries), limits)) return refused("too_large", path, "is larger than allowed");
+        const content = entries.filter(({ kind }) => kind === "file");
+        const folder = normal === "/" ? "" : normal;
+        const value = content.map(({ path: name, mode }) => {
+          const found = `${folder}/${name}`;
+          return { path: found, bytes: files.get(found)?.bytes ?? EMPTY, mode };
+        });
+        return { ok: true, value };
+      }),
     upload: (hostFolder, path, limits) =>
       at<TreeReport>(path, async (normal) => {
         const found = await hostTree(hostFolder, limits);

@@ -80,14 +80,17 @@ export class HostTreeWriter {
       return;
     }
     const name = await this.#enter(path);
+    const plainMode = mode & 0o777;
+    /* Setuid and its kin are named and left out. */
+    if (plainMode !== mode) this.#refused.push(bytesToName(path));
     if (kind === "file") {
-      this.#file = { name, mode, held: [], heldBytes: 0, handle: null };
+      this.#file = { name, mode: plainMode, held: [], heldBytes: 0, handle: null };
       this.#files += 1;
       return;
     }
     await this.#folder.makeFolder(name);
-    if ((mode & OWNER_BITS) === OWNER_BITS) await this.#folder.chmodFolder(name, mode);
-    else this.#closed.push({ path, mode });
+    if ((mode & OWNER_BITS) === OWNER_BITS) await this.#folder.chmodFolder(name, plainMode);
+    else this.#closed.push({ path, mode: plainMode });
     this.#folders += 1;
   }
 

@@ -8,7 +8,15 @@ import { JOB } from "./frames.ts";
 import { HostFolder } from "./host-folder.ts";
 import { HostTreeWriter } from "./host-tree-writer.ts";
 import type { CommandContext } from "./run-command.ts";
-import { type FileAnswer, fileJobOutput, isSandboxPath, persist, refused, TREE_MS } from "./sandbox-files-job.ts";
+import {
+  type FileAnswer,
+  fileJobOutput,
+  isSandboxPath,
+  malformedTree,
+  persist,
+  refused,
+  TREE_MS,
+} from "./sandbox-files-job.ts";
 
 /**
  * Throws `request_invalid` when the host folder is not an empty folder or cannot be written, `disk_full` when the host
@@ -59,7 +67,7 @@ async function downloadOnce(
       return { answer: "too_large", report: tree.report() };
     }
     const answer = next.value?.answer ?? "killed";
-    if (answer === "done" && !tree.isWhole) throw malformed(context, "its tree has no end");
+    if (answer === "done" && !tree.isWhole) throw malformedTree(context, "its tree has no end");
     if (answer === "done") await hostWork(hostFolder, () => tree.moveTo(target));
     return { answer, report: tree.report() };
   } finally {
@@ -73,12 +81,8 @@ async function takeBytes(context: CommandContext, tree: HostTreeWriter, bytes: U
   try {
     for (const event of tree.decode(bytes)) await tree.take(event);
   } catch (error) {
-    throw error instanceof RangeError ? malformed(context, error.message) : error;
+    throw error instanceof RangeError ? malformedTree(context, error.message) : error;
   }
-}
-
-function malformed(context: CommandContext, why: string): Failure {
-  return new Failure("sandbox_lost", `Sandbox ${context.client.id} was lost: what its agent sent is no tree (${why}).`);
 }
 
 /** Names what the host's own file system refused. */

@@ -158,6 +158,11 @@ export function isSandboxPath(path: string): boolean {
   return bytes.length <= PATH_BYTES_MAX && (path.isWellFormed() || bytesToName(bytes) === path);
 }
 
+/** What an agent sent in the place of a tree. */
+export function malformedTree(context: CommandContext, why: string): Failure {
+  return new Failure("sandbox_lost", `Sandbox ${context.client.id} was lost: what its agent sent is no tree (${why}).`);
+}
+
 /** The answer of an operation that did not end well, as a value. Throws `unsupported` for what the provider has not. */
 export function refused(answer: FileAnswer, path: string): Extract<FileResult<never>, { readonly ok: false }> {
   if (answer === "unsupported") throw new Failure("unsupported", "This sandbox keeps no layer of its own to look at.");

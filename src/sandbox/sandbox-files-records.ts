@@ -39,7 +39,7 @@ export function isPathBelow(path: Buffer): boolean {
 }
 
 export type TreeEvent =
-  /** `refused`: an entry that is named and not carried, or not with all its permission bits. */
+  /** `refused`: an entry that is named and not carried. */
   | { readonly kind: "folder" | "file" | "refused"; readonly path: Buffer; readonly mode: number }
   | { readonly kind: "content"; readonly bytes: Buffer }
   | { readonly kind: "file-end" }
@@ -96,6 +96,6 @@ export class TreeDecoder {
     const path = Buffer.from(rest.subarray(HEAD_BYTES, bytes));
     if (!isPathBelow(path)) throw new RangeError(`a tree names ${JSON.stringify(path.toString("latin1"))}`);
     if (kind === "file") this.#state = "chunk-head";
-    return { bytes, event: { kind, path, mode: rest.readUInt32LE(4) & 0o777 } };
+    return { bytes, event: { kind, path, mode: rest.readUInt32LE(4) & 0o7777 } };
   }
 }

@@ -146,3 +146,23 @@ test("what cannot be done on the host is said, and nothing is left", async () =>
   expect(existsSync(join(host, "no"))).toBe(false);
   expect(await output("ls -A /app")).toBe("t\n");
 });
+
+test("the files of a tree are read whole, sorted, with all their bits, and within their bounds", async () => {
+  await output(`mkdir -p /app/t/d/e; cd /app/t; printf one >d/e/one; printf two >d-two; chmod 6711 d-two; ln -s /etc/passwd l; mkfifo p
+    head -c 300000 /dev/zero >large`);
+  const read = await sandbox.files.readTree("/app/t/", { bytesMax: 300_006, entriesMax: 7 });
+  expect(read.ok && read.value.map(({ path, mode, bytes }) => [path, mode, bytes.length])).toEqual([
+    ["/app/t/d/e/one", 0o644, 3],
+    ["/app/t/d-two", 0o6711, 3],
+    ["/app/t/large", 0o644, 300_000],
+  ]);
+  expect(await sandbox.files.readTree("/app/t", { bytesMax: 300_005, entriesMax: 7 })).toMatchObject({
+    error: "too_large",
+  });
+  expect(await sandbox.files.readTree("/app/t", { bytesMax: 300_006, entriesMax: 6 })).toMatchObject({
+    error: "too_large",
+  });
+  expect(await sandbox.files.readTree("/app/t/large", LIMITS)).toMatchObject({ error: "not_directory" });
+  expect(await sandbox.files.readTree("/app/none", LIMITS)).toMatchObject({ error: "missing" });
+  expect(await sandbox.files.readTree("/proc", LIMITS)).toMatchObject({ error: "refused_link" });
+});

@@ -8,6 +8,7 @@ import { JOB } from "./frames.ts";
 import { type CommandContext, sandboxUser } from "./run-command.ts";
 import { downloadTree } from "./sandbox-files-download.ts";
 import { type FileJob, isSandboxPath, persist, refused, runFileJob } from "./sandbox-files-job.ts";
+import { readTree } from "./sandbox-files-read.ts";
 import { uploadTree } from "./sandbox-files-upload.ts";
 import { watchTree } from "./sandbox-files-watch.ts";
 
@@ -42,6 +43,7 @@ export function sandboxFiles(context: CommandContext): SandboxFiles {
       const { uid } = sandboxUser(options?.user, context);
       return change({ kind: JOB.write, uid, argv: [path, mode.toString(8)], input: bytes });
     },
+    readTree: (path, limits) => readTree(context, path, limits),
     list: async (path, { recursive, entriesMax }) => {
       const argv = [path, recursive ? "1" : "0", count(entriesMax)];
       const done = await operation({ kind: JOB.list, argv, outputBytesMax: LIST_BYTES_MAX });
