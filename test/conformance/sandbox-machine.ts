@@ -86,11 +86,12 @@ export const MACHINE_CASES: readonly ConformanceCase[] = [
           expect(result.timedOut).toBe(true);
           const after = await sandbox.stats();
           const used = (after.cpuMs ?? result.cpuMs ?? Number.NaN) - (before.cpuMs ?? 0);
-          expect(used).toBeLessThan(0.5 * 1.1 * result.durationMs + 50);
+          /* So small a share that two loops get more without a quota, however loaded the machine is. */
+          expect(used).toBeLessThan(0.1 * 1.1 * result.durationMs + 50);
           /* A loaded machine may give less than the share by itself, and then nothing is held back; but it is counted. */
           expect(after.throttledMs).toBeGreaterThanOrEqual(0);
         },
-        { limits: { ...REQUEST.limits, cpus: 0.5 } },
+        { limits: { ...REQUEST.limits, cpus: 0.1 } },
       ),
   },
   {
