@@ -18,37 +18,42 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The descriptors a sandbox keeps lie from here on while everything else of the zygote is closed. */
-#define KEEP_FROM 512
-
-static int keep(int fd, int *next) {
-  if (fd < 0) return -1;
-  int moved = fcntl(fd, F_DUPFD_CLOEXEC, *next);
-  if (moved >= 0) *next = moved + 1;
-  return moved;
+/* Moves the kept descriptors down to the numbers from 3, in their own order, so that none lands on one that has not moved
+   yet, and closes all others. Low numbers also keep the agent's table small, of which every command gets a copy. */
+static bool keep_low(int **kept, size_t count) {
+  int next = 3;
+  for (size_t from = 1; from < count; from++)
+    for (size_t at = from; at > 0 && *kept[at] < *kept[at - 1]; at--) {
+      int *lower = kept[at];
+      kept[at] = kept[at - 1];
+      kept[at - 1] = lower;
+    }
+  for (size_t at = 0; at < count; at++) {
+    if (*kept[at] < 0) continue;
+    bool ok = *kept[at] == next ? fcntl(next, F_SETFD, FD_CLOEXEC) == 0 : dup3(*kept[at], next, O_CLOEXEC) == next;
+    if (!ok) return false;
+    *kept[at] = next++;
+  }
+  return syscall(SYS_close_range, next, ~0u, 0) == 0;
 }
 
 /* The zygote holds the channel of every sandbox; a child that kept one would hide another sandbox's end. */
 static const char *keep_only(int *channel, int *go, struct box_groups *groups, struct box_storage *storage) {
-  int next = KEEP_FROM;
-  int *others[] = {&groups->leaf_root,   &groups->leaf_join, &groups->leaf_park,   &groups->oom_events, &groups->memory_now,
-                   &groups->memory_peak, &groups->pids_now,  &groups->pids_events, &groups->cpu_stat,
-                   &groups->cpu_events};
-  syscall(SYS_close_range, 0, 2, 0);
-  *channel = keep(*channel, &next);
-  *go = keep(*go, &next);
-  for (int at = 0; at < groups->join_count; at++) {
-    groups->join[at] = keep(groups->join[at], &next);
-    groups->park[at] = keep(groups->park[at], &next);
-  }
-  for (size_t at = 0; at < sizeof others / sizeof *others; at++) *others[at] = keep(*others[at], &next);
+  int *kept[14 + 2 * JOIN_MAX + LAYERS_MAX] = {
+      channel,               go,
+      &groups->leaf_root,    &groups->leaf_join,   &groups->leaf_park,  &groups->oom_events, &groups->memory_now,
+      &groups->memory_peak,  &groups->pids_now,    &groups->pids_events, &groups->cpu_stat,  &groups->cpu_events,
+      &storage->lent};
+  size_t count = 13;
   storage->own = -1;
-  storage->lent = keep(storage->lent, &next);
-  for (int at = 0; at < storage->layer_count; at++) storage->layers[at] = keep(storage->layers[at], &next);
+  for (int at = 0; at < groups->join_count; at++) {
+    kept[count++] = &groups->join[at];
+    kept[count++] = &groups->park[at];
+  }
+  for (int at = 0; at < storage->layer_count; at++) kept[count++] = &storage->layers[at];
   groups->clone_into = -1;
-  if (*channel < 0 || *go < 0) return "keep the channel";
-  syscall(SYS_close_range, 0, KEEP_FROM - 1, 0);
-  syscall(SYS_close_range, next, ~0u, 0);
+  if (*channel < 0 || *go < 0 || !keep_low(kept, count)) return "keep the channel";
+  syscall(SYS_close_range, 0, 2, 0);
   for (int fd = 0; fd <= 2; fd++)
     if (open("/dev/null", O_RDWR) != fd) return "open /dev/null";
   return NULL;
@@ -104,9 +109,9 @@ static pid_t clone_child(const struct box_request *request, int channel, int go,
   return pid;
 }
 
-/* The child waits at `go` until its ids are mapped; one that never may go on is ended. */
+/* The child waits at `go` until its ids are mapped and the layers below it are sealed; one that never may go on is ended. */
 static pid_t start_child(const struct box_request *request, int channel, const struct box_groups *groups,
-                         const struct box_storage *storage, const char **step) {
+                         const struct box_storage *storage, int *later, const char **step) {
   int go[2];
   *step = "open a pipe";
   if (pipe2(go, O_CLOEXEC) != 0) return -1;
@@ -116,8 +121,13 @@ static pid_t start_child(const struct box_request *request, int channel, const s
   bool ok = pid > 0 && !fault_at(request, "clone");
   if (ok) {
     *step = "write the id maps";
-    ok = maps_write(pid) && !fault_at(request, "maps") && write(go[1], "g", 1) == 1;
+    ok = maps_write(pid) && !fault_at(request, "maps");
   }
+  if (ok && layers_state(request->layers) == LAYERS_PENDING) {
+    *later = go[1];
+    return pid;
+  }
+  ok = ok && write(go[1], "g", 1) == 1;
   int error = errno;
   if (!ok && pid > 0) {
     kill(pid, SIGKILL);
@@ -129,14 +139,14 @@ static pid_t start_child(const struct box_request *request, int channel, const s
   return pid;
 }
 
-pid_t box_clone(const struct box_request *request, int channel, struct box_storage *storage, const char **step) {
+pid_t box_clone(const struct box_request *request, int channel, struct box_storage *storage, int *go, const char **step) {
   struct box_groups groups;
   *step = "make the control groups";
   if (groups_create(request, &groups) != 0) return -1;
   pid_t pid = -1;
   if (!fault_at(request, "groups")) {
     *step = "make the storage";
-    if (storage_open(request, storage)) pid = start_child(request, channel, &groups, storage, step);
+    if (storage_open(request, storage)) pid = start_child(request, channel, &groups, storage, go, step);
   }
   int error = errno;
   storage_close(storage);
