@@ -151,7 +151,7 @@ function imagesTable(context: CliContext, images: readonly StoredImage[], change
     timeText(usedAt),
     holders === 0 ? "–" : String(holders),
     ...(changed === null ? [] : [changed.has(hash) ? "CHANGED" : "intact"]),
-    references.length === 0 ? `sha256:${hash.slice(0, HASH_SHOWN)}…` : references.map(printableLine).join(", "),
+    references.length === 0 ? "–" : references.map(printableLine).join(", "),
   ]);
   const columns = [
     { title: "hash" },
@@ -159,7 +159,7 @@ function imagesTable(context: CliContext, images: readonly StoredImage[], change
     { title: "entries", align: "right" as const },
     { title: "layers", align: "right" as const },
     { title: "last used (UTC)" },
-    { title: "users", align: "right" as const },
+    { title: "in use by", align: "right" as const },
     ...(changed === null ? [] : [{ title: "bytes" }]),
     { title: "reference" },
   ];

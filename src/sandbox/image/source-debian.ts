@@ -104,9 +104,8 @@ async function build(plan: DebianPlan, snapshotMirror: string | null, context: B
   const stanzas = join(context.workFolder, "packages");
   const temporary = join(context.workFolder, "tmp");
   mkdirSync(temporary, { mode: 0o755 });
-  context.onStep(
-    `installing ${plan.suite}${plan.packages.length === 0 ? "" : ` with ${plan.packages.length} packages`}`,
-  );
+  const count = plan.packages.length === 1 ? "1 package" : `${plan.packages.length} packages`;
+  context.onStep(`installing ${plan.suite}${plan.packages.length === 0 ? "" : ` with ${count}`}`);
   const args = toolArgs(plan, snapshotMirror, stanzas);
   const isRoot = process.geteuid?.() === 0;
   const end = await runTool({
