@@ -18,6 +18,8 @@ struct box {
   pid_t pid;
   int channel, status;
   int storage; /* -1: none of its own here */
+  int go; /* where it waits for its layers, or -1 */
+  char *layers; /* those it waits for */
   char seals[LAYER_NAME_BYTES]; /* the layer its storage becomes; empty: none */
   uint64_t deadline_us; /* 0: none */
   bool is_dead, is_expired;
@@ -35,11 +37,13 @@ void box_create(const struct box_request *request, int channel) {
   struct box_storage storage = {.own = -1, .lent = -1};
   struct box *box = calloc(1, sizeof *box);
   const char *step = "allocate";
-  pid_t pid = box == NULL ? -1 : box_clone(request, channel, &storage, &step);
+  int go = -1;
+  pid_t pid = box == NULL ? -1 : box_clone(request, channel, &storage, &go, &step);
   if (pid < 0) tell_error(channel, step, errno);
   if (box == NULL) return zygote_say_gone(channel, 0, false);
   /* One that failed is dead from the start: its groups go when they can. */
-  *box = (struct box){.next = boxes, .pid = pid, .channel = channel, .storage = storage.own, .is_dead = pid < 0};
+  *box = (struct box){.next = boxes, .pid = pid, .channel = channel, .storage = storage.own, .is_dead = pid < 0,
+                      .go = go, .layers = go < 0 ? NULL : strdup(request->layers)};
   if (request->lifetime_ms > 0) box->deadline_us = clock_us() + request->lifetime_ms * 1000;
   strcpy(box->id, request->id);
   boxes = box;
@@ -72,9 +76,27 @@ void box_copy(const char *id, const char *layer) {
 
 bool box_seal(const char *id, const char *layer) {
   struct box *box = find(id);
-  if (box == NULL || box->storage < 0 || box->seals[0] != 0 || !layer_announce(layer)) return false;
+  if (box == NULL || box->storage < 0 || box->seals[0] != 0 || !layer_announce(layer, box->storage)) return false;
   strcpy(box->seals, layer);
   return true;
+}
+
+static void stop_waiting(struct box *box) {
+  if (box->go >= 0) close(box->go);
+  free(box->layers);
+  box->layers = NULL;
+  box->go = -1;
+}
+
+/* Lets those go on whose layers have been sealed meanwhile, and ends those whose layers will never be. */
+static void release_waiting(void) {
+  for (struct box *box = boxes; box != NULL; box = box->next) {
+    if (box->go < 0) continue;
+    enum layer_state state = box->layers == NULL ? LAYERS_UNKNOWN : layers_state(box->layers);
+    if (state == LAYERS_PENDING) continue;
+    if (state == LAYERS_UNKNOWN || write(box->go, "g", 1) != 1) tell_error(box->channel, "find the layers", ENOENT);
+    stop_waiting(box); /* one that was not told to go on ends by itself */
+  }
 }
 
 void boxes_reap(void) {
@@ -85,9 +107,11 @@ void boxes_reap(void) {
       if (box->pid == pid && !box->is_dead) {
         box->is_dead = true;
         box->status = status;
+        stop_waiting(box);
         settle_storage(box); /* PID 1 is reaped after every other process of its namespace: nobody writes any more */
       }
   }
+  release_waiting();
 }
 
 bool boxes_clear(void) {

@@ -118,8 +118,9 @@ void box_expire(const char *id, uint64_t ms); /* so long from now */
 int boxes_expire(void); /* ends those past their lifetime; milliseconds to the next, or -1 */
 bool boxes_are_left(void);
 
-/* create.c: the sandbox's PID 1, or -1 with errno and `step` naming what failed; undone on error */
-pid_t box_clone(const struct box_request *request, int channel, struct box_storage *storage, const char **step);
+/* create.c: the sandbox's PID 1, or -1 with errno and `step` naming what failed; undone on error. Where its layers are not
+   sealed yet it waits for a byte at `go`, which is left alone otherwise. */
+pid_t box_clone(const struct box_request *request, int channel, struct box_storage *storage, int *go, const char **step);
 bool fault_at(const struct box_request *request, const char *step); /* true with errno: fail here */
 
 /* layers.c */
@@ -129,7 +130,7 @@ int storage_make(uint64_t bytes, uint64_t files); /* a detached tmpfs, or -1 */
 bool storage_open(const struct box_request *request, struct box_storage *out);
 void storage_close(struct box_storage *storage); /* all but `own` */
 const char *storage_attach(const struct box_request *request, const struct box_storage *storage); /* in the child */
-bool layer_announce(const char *name); /* false: a bad name, or taken */
+bool layer_announce(const char *name, int mount); /* false: a bad name, or taken; the mount is lent before it is filled */
 void layer_fill(const char *name, int mount); /* takes the mount over, also when the layer was dropped meanwhile */
 void layer_drop(const char *name);
 enum layer_state layers_state(const char *names);

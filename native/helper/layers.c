@@ -17,7 +17,8 @@
 struct layer {
   struct layer *next;
   char name[LAYER_NAME_BYTES];
-  int mount; /* -1 while it is still being made */
+  int mount; /* until it is ready that of the sandbox it is sealed from, or -1 while a copy is being made */
+  bool is_ready;
 };
 
 static struct layer *layers;
@@ -61,13 +62,13 @@ static struct layer *find(const char *name) {
   return layer;
 }
 
-bool layer_announce(const char *name) {
+bool layer_announce(const char *name, int mount) {
   const char *const allowed = "0123456789abcdefghijklmnopqrstuvwxyz";
   if (name[0] == 0 || strlen(name) >= LAYER_NAME_BYTES || strspn(name, allowed) != strlen(name)) return false;
   struct layer *layer = find(name) != NULL ? NULL : calloc(1, sizeof *layer);
   if (layer == NULL) return false;
   strcpy(layer->name, name);
-  layer->mount = -1;
+  layer->mount = mount;
   layer->next = layers;
   layers = layer;
   return true;
@@ -82,13 +83,14 @@ void layer_fill(const char *name, int mount) {
   }
   syscall(SYS_mount_setattr, mount, "", AT_EMPTY_PATH, &attributes, sizeof attributes);
   layer->mount = mount;
+  layer->is_ready = true;
 }
 
 void layer_drop(const char *name) {
   for (struct layer **at = &layers; *at != NULL; at = &(*at)->next) {
     struct layer *layer = *at;
     if (strcmp(layer->name, name) != 0) continue;
-    if (layer->mount >= 0) close(layer->mount);
+    if (layer->is_ready) close(layer->mount);
     *at = layer->next;
     free(layer);
     return;
@@ -113,23 +115,26 @@ static enum layer_state each(const char *names, enum layer_state (*visit)(struct
 
 static enum layer_state is_there(struct layer *layer, void *with) {
   (void)with;
-  return layer->mount < 0 ? LAYERS_PENDING : LAYERS_READY;
+  return layer->is_ready ? LAYERS_READY : layer->mount < 0 ? LAYERS_UNKNOWN : LAYERS_PENDING;
 }
 
 enum layer_state layers_state(const char *names) { return each(names, is_there, NULL); }
 
+/* Also of one that is not ready yet: the child mounts it only when it is. */
 static enum layer_state lend_one(struct layer *layer, void *with) {
   struct box_storage *to = with;
+  struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY};
   errno = E2BIG;
   int clone = to->layer_count < LAYERS_MAX ? lend(layer->mount) : -1;
   if (clone < 0) return LAYERS_UNKNOWN;
+  syscall(SYS_mount_setattr, clone, "", AT_EMPTY_PATH, &attributes, sizeof attributes);
   to->layers[to->layer_count++] = clone;
   return LAYERS_READY;
 }
 
 static enum layer_state add_mount(struct layer *layer, void *with) {
   struct box_storage *to = with;
-  if (layer->mount < 0 || to->layer_count >= LAYERS_MAX) return LAYERS_UNKNOWN;
+  if (!layer->is_ready || to->layer_count >= LAYERS_MAX) return LAYERS_UNKNOWN;
   to->layers[to->layer_count++] = layer->mount;
   return LAYERS_READY;
 }

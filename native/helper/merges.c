@@ -85,7 +85,7 @@ void merge_start(const char *name, const int *mounts, int count, int freezer) {
   struct merge *merge = calloc(1, sizeof *merge);
   int target = merge == NULL || count == 0 ? -1 : make_target(mounts, count);
   pid_t pid = -1;
-  if (target >= 0 && layer_announce(name)) {
+  if (target >= 0 && layer_announce(name, -1)) {
     if (freezer >= 0) write_text(freezer, "cgroup.freeze", "1");
     pid = fork();
     if (pid == 0) work(mounts, count, target, freezer);

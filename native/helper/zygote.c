@@ -31,7 +31,6 @@
 struct waiting {
   int fd; /* -1: free */
   bool is_over;
-  bool is_whole; /* its frame is here; it waits for a layer */
   uint32_t have;
   uint8_t bytes[FRAME_HEADER + CREATE_BYTES_MAX];
 };
@@ -105,7 +104,6 @@ static void refuse(struct waiting *from, const char *why) {
 
 static bool read_control(void);
 
-/* A sandbox that stands on a layer waits until that has been sealed. */
 static void create(struct waiting *from, uint32_t bytes) {
   struct box_request request;
   const char *text = (const char *)from->bytes + FRAME_HEADER;
@@ -115,8 +113,6 @@ static void create(struct waiting *from, uint32_t bytes) {
   /* The owner wrote of its layers before it asked for this; the pipe may not have been read since. */
   if (state == LAYERS_UNKNOWN && read_control()) state = layers_state(request.layers);
   if (state == LAYERS_UNKNOWN) return refuse(from, "find the layers");
-  from->is_whole = state == LAYERS_PENDING;
-  if (from->is_whole) return;
   if (!machine_choose(&request)) return refuse(from, "describe the machine");
   int fd = from->fd;
   from->fd = -1;
@@ -167,7 +163,7 @@ static void accept_all(int listener) {
     }
     slot->fd = fd;
     slot->have = 0;
-    slot->is_over = slot->is_whole = false;
+    slot->is_over = false;
     read_create(slot);
   }
 }
@@ -235,7 +231,7 @@ static void serve(int listener, int signals) {
     polls[1] = (struct pollfd){.fd = signals, .events = POLLIN};
     polls[2] = (struct pollfd){.fd = free_slot() == NULL ? -1 : listener, .events = POLLIN};
     for (int at = 0; at < WAITING_MAX; at++)
-      polls[3 + at] = (struct pollfd){.fd = waiting[at].is_whole ? -1 : waiting[at].fd, .events = POLLIN};
+      polls[3 + at] = (struct pollfd){.fd = waiting[at].fd, .events = POLLIN};
     int wait_ms = boxes_expire();
     if (poll(polls, 3 + WAITING_MAX, is_left ? 1 : wait_ms) < 0 && errno != EINTR) leave();
     if (polls[1].revents != 0) {
@@ -246,7 +242,7 @@ static void serve(int listener, int signals) {
     }
     if (polls[0].revents != 0 && !read_control()) leave();
     for (int at = 0; at < WAITING_MAX; at++)
-      if (waiting[at].fd >= 0 && (waiting[at].is_whole || (polls[3 + at].revents != 0 && waiting[at].fd == polls[3 + at].fd)))
+      if (polls[3 + at].revents != 0 && waiting[at].fd == polls[3 + at].fd && waiting[at].fd >= 0)
         read_create(&waiting[at]);
     if (polls[2].revents != 0) accept_all(listener);
     is_left = !boxes_clear();

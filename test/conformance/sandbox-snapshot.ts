@@ -272,9 +272,9 @@ const STACK_CASES: readonly ConformanceCase[] = [
       },
     },
     run: async (boxes) => {
-      const last = await forkAgain(boxes, 130);
-      expect(await output(last, "cat /app/turn; ls /app | grep -c of-; cat /app/of-125 /app/of-130")).toBe(
-        "130\n10\n125\n130\n",
+      const last = await forkAgain(boxes, 104);
+      expect(await output(last, "cat /app/turn; ls /app | grep -c of-; cat /app/of-99 /app/of-104")).toBe(
+        "104\n10\n99\n104\n",
       );
       const [one] = await last.fork(1);
       if (one === undefined) throw new Error("one fork was asked for");
