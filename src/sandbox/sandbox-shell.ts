@@ -13,6 +13,7 @@ const KILL_GRACE_MS = 200;
 const AGENT_LATE_MS = 3_000;
 /** Output of background children between two runs, given to the next run. */
 const BETWEEN_RUNS_BYTES_MAX = 65_536;
+const CREDIT_BYTES = 65_536;
 
 interface Run {
   readonly options: ShellRunOptions;
@@ -33,6 +34,8 @@ class KeptShell implements Shell {
   #channel: number | null = null;
   #run: Run | null = null;
   #between: Buffer[] = [];
+  /** Bytes of output whose credit was not returned yet. */
+  #taken = 0;
   #isClosed = false;
 
   constructor(context: CommandContext, options: ShellOptions) {
@@ -94,6 +97,7 @@ class KeptShell implements Shell {
       onEnd: (failure) => this.#abandon(failure),
     });
     this.#channel = channel;
+    this.#taken = 0;
     const frame = {
       kind: JOB.shell,
       killsAtLimit: false,
@@ -105,7 +109,7 @@ class KeptShell implements Shell {
       killGraceMs: KILL_GRACE_MS,
       outputBytesMax: BETWEEN_RUNS_BYTES_MAX,
       pipes: [],
-      cwd: this.#options.cwd ?? user.home,
+      cwd: this.#options.cwd ?? this.#context.workdir ?? user.home,
       argv: ["/bin/bash", "--noprofile", "--norc", "-s"],
       envVars: commandEnvVars(user.home, envVars, this.#options.envVars),
     };
@@ -116,7 +120,7 @@ class KeptShell implements Shell {
   #receive(frame: Frame): void {
     if (frame.type === FRAME.output) {
       (this.#run?.chunks ?? this.#between).push(Buffer.from(frame.payload));
-      if (this.#channel !== null) this.#context.client.sendCredit(this.#channel, frame.flags, frame.payload.length);
+      this.#returnCredit(frame.flags, frame.payload.length);
     } else if (frame.type === FRAME.shellDone) {
       this.#finish(fromDone(frame.payload));
     } else if (frame.type === FRAME.exit) {
@@ -124,6 +128,14 @@ class KeptShell implements Shell {
       this.#channel = null;
       this.#finish(fromExit(frame.payload));
     }
+  }
+
+  /** In portions, so that a short output costs no frame; what is held back is far below what the agent may send ahead. */
+  #returnCredit(stream: number, bytes: number): void {
+    this.#taken += bytes;
+    if (this.#channel === null || this.#taken < CREDIT_BYTES) return;
+    this.#context.client.sendCredit(this.#channel, stream, this.#taken);
+    this.#taken = 0;
   }
 
   #finish(result: Omit<ShellResult, "output">): void {
