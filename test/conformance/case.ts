@@ -68,6 +68,8 @@ export async function runCase(one: ConformanceCase, settings: CaseSettings): Pro
   );
   const cleared = await outcomeOf(async () => {
     await Promise.all(made.map((sandbox) => sandbox.destroy()));
+    /* A case that failed half-way may have left forks; the next case must not pay for them. */
+    if (ran.kind === "failed") for (const { id } of await settings.provider.list()) await settings.provider.destroy(id);
     await settings.expectNoLeaks();
   });
   return ran.kind === "failed" || cleared.kind === "passed" ? ran : cleared;

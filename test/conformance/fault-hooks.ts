@@ -49,6 +49,8 @@ function faultySandbox(sandbox: Sandbox, request: SandboxRequest, hooks: FaultHo
   const faulty: Sandbox = {
     ...sandbox,
     files,
+    fork: async (count, options) =>
+      (await sandbox.fork(count, options)).map((fork) => faultySandbox(fork, request, hooks)),
     exec: async (command, options) => told(await sandbox.exec(...asked(command, options)), command, options),
     start: async (command, options) => {
       const process = await sandbox.start(...asked(command, options));

@@ -8,7 +8,9 @@ import { FAULTS_OF_FILES } from "./faults-files.ts";
 import { FAULTS_OF_MACHINE } from "./faults-machine.ts";
 import { FAULTS_OF_NETWORK } from "./faults-network.ts";
 import { FAULTS_OF_SHELL } from "./faults-shell.ts";
+import { FAULTS_OF_SNAPSHOT } from "./faults-snapshot.ts";
 import { FAULTS_OF_TERMINALS } from "./faults-terminal.ts";
+import { FAULTS_OF_TREES } from "./faults-trees.ts";
 
 export interface Fault extends FaultHooks {
   /** Number and part of the case it must fail. */
@@ -23,5 +25,7 @@ export const FAULTS: readonly Fault[] = [
   ...FAULTS_OF_FILES,
   ...FAULTS_OF_NETWORK,
   ...FAULTS_OF_SHELL,
+  ...FAULTS_OF_SNAPSHOT,
   ...FAULTS_OF_TERMINALS,
+  ...FAULTS_OF_TREES,
 ];
