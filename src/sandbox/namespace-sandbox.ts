@@ -160,6 +160,7 @@ class Opened implements NamespaceSandbox {
     const machine = (): Machine => this.#machine;
     return {
       runtime: parts.runtime,
+      ...(parts.image.workdir === null ? {} : { workdir: parts.image.workdir }),
       hasOnlyRoot: parts.engine.zygote.groups.ids === "self",
       get client() {
         return machine().client;

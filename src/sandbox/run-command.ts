@@ -27,6 +27,8 @@ export interface CommandContext {
   readonly envVars: Readonly<Record<string, string>>;
   /** The sandbox has one id only, so that nobody but root exists in it. */
   readonly hasOnlyRoot?: boolean;
+  /** Where the image's maker wants commands to run; absent: `/`, and a shell at its user's home. */
+  readonly workdir?: string;
   /** Ends a sandbox whose agent no longer answers. */
   kill(): void;
 }
@@ -106,7 +108,7 @@ function toFrame(context: CommandContext, command: string | readonly string[], o
       fd: pipe.fd,
       ways: pipe.onBytes === undefined ? 1 : pipe.input === undefined ? 2 : 3,
     })),
-    cwd: options.cwd ?? "/",
+    cwd: options.cwd ?? context.workdir ?? "/",
     argv: typeof command === "string" ? ["/bin/sh", "-c", command] : command,
     envVars: commandEnvVars(user.home, options.pty && TERMINAL_ENV_VARS, context.envVars, options.envVars),
     ...(options.pty === undefined ? {} : { terminal: options.pty }),
