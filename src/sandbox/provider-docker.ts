@@ -9,6 +9,7 @@ import { Failure } from "../core/errors.ts";
 import type { Runtime } from "../core/runtime.ts";
 import type { Sandbox, SandboxInfo, SandboxProvider, SandboxRequest, SweepReport } from "../core/sandbox.ts";
 import { agentSandbox } from "./agent-sandbox.ts";
+import { requireStatic } from "./engine/agent-program.ts";
 import { containerCapabilities, refuseUnkept } from "./engine/container-capabilities.ts";
 import { startMachine } from "./engine/container-machine.ts";
 import type { ContainerPlan } from "./engine/container-options.ts";
@@ -147,6 +148,7 @@ async function open(options: DockerProviderOptions, owner: string): Promise<Conn
       `The container engine at ${client.socketPath} has no runtime "${runtimeClass}"; install it and register it there.`,
     );
   const { path } = await buildNative("helper");
+  requireStatic(path);
   await sweepContainers(runtime, client);
   const images = engineImages({ runtime, client, owner, store: options.images ?? null });
   return { engine: client, facts, images, agentProgram: path };

@@ -24,8 +24,21 @@ export interface EngineProcess {
   stop(): Promise<void>;
 }
 
-/** Reads its standard input to the end and then ends the engine, so that the engine cannot outlive the tests. */
-const KEEPER = '"$@" & pid=$!; read -r _; kill -TERM $pid; wait $pid';
+/**
+ * Reads its standard input to the end, then ends the engine and removes what it kept in the folder: neither outlives the
+ * tests, however they end.
+ */
+const KEEPER = `
+  folder=$1; shift
+  exec >"$folder/log" 2>&1
+  "$@" & pid=$!
+  read -r _
+  kill -TERM $pid
+  wait $pid
+  awk -v below="$folder/" 'index($5, below) == 1 { print $5 }' /proc/self/mountinfo | sort -r |
+    while read -r mount; do umount -l "$mount"; done
+  rm -rf "$folder"
+`;
 
 export async function startEngine(kind: EngineKind): Promise<EngineProcess> {
   const missing = whatIsMissing(kind);
@@ -61,7 +74,7 @@ function runtimeOf(): string {
 
 function start(kind: EngineKind, folder: string, socketPath: string): ChildProcess {
   const { command, env } = kind === "podman" ? podmanCommand(folder, socketPath) : dockerCommand(folder, socketPath);
-  return spawn("/bin/sh", ["-c", `exec >'${join(folder, "log")}' 2>&1; ${KEEPER}`, "sh", ...command], {
+  return spawn("/bin/sh", ["-c", KEEPER, "sh", folder, ...command], {
     stdio: ["pipe", "ignore", "ignore"],
     env: { PATH: process.env["PATH"] ?? "/usr/sbin:/usr/bin:/sbin:/bin", ...env },
     detached: true,
@@ -162,7 +175,6 @@ async function stopEngine(
     child.stdin?.end();
     if (child.exitCode === null) await Promise.race([ended, pause(STOP_MS)]);
   }
-  for (const mount of mountsBelow(folder).reverse()) tryRun(["umount", "-l", mount]);
   for (const group of [...groupFolders()].filter((each) => !groupsBefore.has(each))) removeGroup(group);
   rmSync(folder, { recursive: true, force: true });
 }
