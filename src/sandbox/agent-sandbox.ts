@@ -14,11 +14,12 @@ import type {
   SnapshotOptions,
 } from "../core/sandbox.ts";
 import { decodeStats } from "./agent-stats.ts";
+import type { CommandContext } from "./command-context.ts";
 import { FRAME } from "./frames.ts";
 import { attachCommand } from "./kept-commands.ts";
 import { listProcesses } from "./process-list.ts";
 import type { NetworkControl } from "./proxy/network-control.ts";
-import { type CommandContext, execCommand, startKeptCommand } from "./run-command.ts";
+import { execCommand, startKeptCommand } from "./run-command.ts";
 import { exportLayer, sandboxDiff } from "./sandbox-diff.ts";
 import { sandboxFiles } from "./sandbox-files.ts";
 import { type SandboxLife, sandboxLife } from "./sandbox-life.ts";

@@ -5,7 +5,7 @@
 import { Failure } from "../core/errors.ts";
 import type { ExecOptions, SandboxProcess } from "../core/exec.ts";
 import type { AgentClient } from "./agent-client.ts";
-import type { CommandContext } from "./run-command.ts";
+import type { CommandContext } from "./command-context.ts";
 import type { RunningJob } from "./run-job.ts";
 
 /** Of ended commands; the oldest go first. */

@@ -6,12 +6,12 @@ import type { Socket } from "node:net";
 import type { Runtime } from "../core/runtime.ts";
 import type { NetworkPolicy, Sandbox, SandboxInfo, SandboxRequest } from "../core/sandbox.ts";
 import { agentSandboxWith } from "./agent-sandbox.ts";
+import type { CommandContext } from "./command-context.ts";
 import type { ResolvedImage } from "./image/image-contract.ts";
 import type { Layer } from "./layer-stack.ts";
 import { createMachine, type Engine, type Machine } from "./machine.ts";
 import { type NetworkControl, networkControl } from "./proxy/network-control.ts";
 import type { ProxyOptions } from "./proxy/proxy.ts";
-import type { CommandContext } from "./run-command.ts";
 import { type SandboxLife, sandboxLife } from "./sandbox-life.ts";
 import { SandboxLineage } from "./sandbox-lineage.ts";
 

@@ -1,8 +1,8 @@
 /** The processes of a sandbox, from the records of `native/helper/processes.c`. */
 import { Failure } from "../core/errors.ts";
 import type { ProcessInfo } from "../core/sandbox.ts";
+import type { CommandContext } from "./command-context.ts";
 import { JOB } from "./frames.ts";
-import type { CommandContext } from "./run-command.ts";
 import { startJob } from "./run-job.ts";
 
 const RECORD_BYTES = 32;

@@ -1,8 +1,7 @@
 /** What a caller's command becomes in a sandbox: its user, its environment, its limits and descriptors, as a job of the agent. */
 import { Failure } from "../core/errors.ts";
 import type { ExecOptions, ExecPipe, ExecResult, SandboxProcess, TerminalSize } from "../core/exec.ts";
-import type { Runtime } from "../core/runtime.ts";
-import type { AgentClient } from "./agent-client.ts";
+import type { CommandContext } from "./command-context.ts";
 import { type ExecFrame, JOB } from "./frames.ts";
 import { keepCommand } from "./kept-commands.ts";
 import { type EndedJob, RunningJob, startJob } from "./run-job.ts";
@@ -19,19 +18,6 @@ const USERS: Readonly<Record<string, { readonly uid: number; readonly home: stri
   verifier: { uid: 1001, home: "/home/verifier" },
   subject: { uid: 1002, home: "/home/subject" },
 };
-
-/** What a sandbox hands to each command it runs. */
-export interface CommandContext {
-  readonly client: AgentClient;
-  readonly runtime: Runtime;
-  readonly envVars: Readonly<Record<string, string>>;
-  /** The sandbox has one id only, so that nobody but root exists in it. */
-  readonly hasOnlyRoot?: boolean;
-  /** Where the image's maker wants commands to run; absent: `/`, and a shell at its user's home. */
-  readonly workdir?: string;
-  /** Ends a sandbox whose agent no longer answers. */
-  kill(): void;
-}
 
 /** Uid and home of a user of the sandbox. Throws `request_invalid` for a name no image has, `unsupported` without ids. */
 export function sandboxUser(

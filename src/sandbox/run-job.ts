@@ -7,10 +7,10 @@ import { constants } from "node:os";
 import { Failure } from "../core/errors.ts";
 import type { ExecOptions, ExecResult, ProcessSignal, SandboxProcess, TerminalSize } from "../core/exec.ts";
 import type { AgentClient } from "./agent-client.ts";
+import type { CommandContext } from "./command-context.ts";
 import { execResult, startFailed } from "./exec-result.ts";
 import { decodeExit, type ExecFrame, encodeExec, FRAME, type Frame } from "./frames.ts";
 import { InputFeed } from "./input-feed.ts";
-import type { CommandContext } from "./run-command.ts";
 
 /** The agent enforces every deadline; this much later its silence means that the sandbox is lost. */
 const AGENT_LATE_MS = 500;

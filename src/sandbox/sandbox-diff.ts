@@ -6,8 +6,8 @@
 import { Failure } from "../core/errors.ts";
 import type { FileChange } from "../core/sandbox-files.ts";
 import { bytesToName } from "./byte-names.ts";
+import type { CommandContext } from "./command-context.ts";
 import { JOB } from "./frames.ts";
-import type { CommandContext } from "./run-command.ts";
 import { type FileAnswer, fileJobOutput, persist, TREE_MS } from "./sandbox-files-job.ts";
 
 /** When the caller names no bound. */

@@ -4,10 +4,10 @@
  */
 import { Failure } from "../core/errors.ts";
 import type { FileResult, TreeLimits, TreeReport } from "../core/sandbox-files.ts";
+import type { CommandContext } from "./command-context.ts";
 import { JOB } from "./frames.ts";
 import { HostFolder } from "./host-folder.ts";
 import { HostTreeWriter } from "./host-tree-writer.ts";
-import type { CommandContext } from "./run-command.ts";
 import {
   type FileAnswer,
   fileJobOutput,

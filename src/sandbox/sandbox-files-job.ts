@@ -6,7 +6,7 @@ import { Failure } from "../core/errors.ts";
 import type { ExecOptions, ExecResult } from "../core/exec.ts";
 import type { FileError, FileResult } from "../core/sandbox-files.ts";
 import { bytesToName, nameToBytes } from "./byte-names.ts";
-import type { CommandContext } from "./run-command.ts";
+import type { CommandContext } from "./command-context.ts";
 import { startJob } from "./run-job.ts";
 
 /** One that moves bytes of a tmpfs and takes longer than this has met a fault. */

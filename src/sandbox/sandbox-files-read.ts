@@ -1,8 +1,8 @@
 /** The files of a tree as data, in one stream of the agent: what a collector takes out of a sandbox without a host folder. */
 import type { FileContent, FileResult, TreeLimits } from "../core/sandbox-files.ts";
 import { bytesToName } from "./byte-names.ts";
+import type { CommandContext } from "./command-context.ts";
 import { JOB } from "./frames.ts";
-import type { CommandContext } from "./run-command.ts";
 import {
   type FileAnswer,
   fileJobOutput,

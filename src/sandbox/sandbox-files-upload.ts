@@ -6,9 +6,10 @@ import type { FileHandle } from "node:fs/promises";
 import { Failure } from "../core/errors.ts";
 import type { FileResult, TreeLimits, TreeReport } from "../core/sandbox-files.ts";
 import { bytesToName } from "./byte-names.ts";
+import type { CommandContext } from "./command-context.ts";
 import { JOB } from "./frames.ts";
 import { HostFolder } from "./host-folder.ts";
-import { type CommandContext, sandboxUser } from "./run-command.ts";
+import { sandboxUser } from "./run-command.ts";
 import { isSandboxPath, persist, refused, runFileJob, TREE_MS } from "./sandbox-files-job.ts";
 import { CHUNK_END, CHUNK_HEAD_BYTES, encodeEntry, isPathBelow, RECORD_END } from "./sandbox-files-records.ts";
 

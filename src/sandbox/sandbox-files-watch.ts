@@ -1,8 +1,8 @@
 /** Changes below a folder of a sandbox, as its agent tells them (`native/helper/watch.c`), until the caller has enough. */
 import type { FileResult, WatchEvent } from "../core/sandbox-files.ts";
 import { bytesToName } from "./byte-names.ts";
+import type { CommandContext } from "./command-context.ts";
 import { JOB } from "./frames.ts";
-import type { CommandContext } from "./run-command.ts";
 import { ENDLESS_MS, isSandboxPath, refused, runFileJob } from "./sandbox-files-job.ts";
 
 const KINDS: Readonly<Record<string, WatchEvent["kind"]>> = { c: "created", m: "modified", r: "removed" };

@@ -4,8 +4,9 @@
  */
 import type { FileEntry, FileResult, FileStatus, SandboxFiles } from "../core/sandbox-files.ts";
 import { bytesToName } from "./byte-names.ts";
+import type { CommandContext } from "./command-context.ts";
 import { JOB } from "./frames.ts";
-import { type CommandContext, sandboxUser } from "./run-command.ts";
+import { sandboxUser } from "./run-command.ts";
 import { downloadTree } from "./sandbox-files-download.ts";
 import { type FileJob, isSandboxPath, persist, refused, runFileJob } from "./sandbox-files-job.ts";
 import { readTree } from "./sandbox-files-read.ts";

@@ -4,8 +4,8 @@
  */
 import { Failure } from "../core/errors.ts";
 import type { SandboxInfo } from "../core/sandbox.ts";
+import type { CommandContext } from "./command-context.ts";
 import { type IdleWatch, idleWatch } from "./idle-watch.ts";
-import type { CommandContext } from "./run-command.ts";
 
 /** Longer timers would fire at once; 24 days is long enough for any sandbox. */
 const TIMER_MS_MAX = 2_147_483_647;

@@ -4,8 +4,9 @@
  */
 import { Failure } from "../core/errors.ts";
 import type { Shell, ShellOptions, ShellResult, ShellRunOptions } from "../core/exec.ts";
+import type { CommandContext } from "./command-context.ts";
 import { decodeExit, EXIT_FLAG, encodeExec, FRAME, type Frame, JOB } from "./frames.ts";
-import { type CommandContext, commandEnvVars, sandboxUser } from "./run-command.ts";
+import { commandEnvVars, sandboxUser } from "./run-command.ts";
 
 const REPORT_FD = 201;
 const KILL_GRACE_MS = 200;
