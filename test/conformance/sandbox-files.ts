@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import type { ConformanceCase } from "./case.ts";
 import { FILES_TREE_CASES } from "./sandbox-files-trees.ts";
+import { LAYER_CASES } from "./sandbox-layers.ts";
 import { MIB, OPTIONS, output, text } from "./sandbox-parts.ts";
 
 const bytes = (content: string): Uint8Array => Buffer.from(content);
@@ -227,4 +228,5 @@ export const FILES_CASES: readonly ConformanceCase[] = [
       }),
   },
   ...FILES_TREE_CASES,
+  ...LAYER_CASES,
 ];
