@@ -7,6 +7,7 @@ import { release } from "node:os";
 import { findCompiler } from "../../native/build.ts";
 import { type Failure, toFailure } from "../core/errors.ts";
 import type { ProbeLine, ProbeReport } from "../core/sandbox.ts";
+import { imagesLine } from "./image/probe-images.ts";
 import { capabilitiesOf } from "./namespace-limits.ts";
 import { isolationLines } from "./probe-isolation.ts";
 import { SUB_UID_COUNT, userIds, userName } from "./user-ids.ts";
@@ -30,6 +31,7 @@ export async function probeNamespaces(trial: Trial): Promise<ProbeReport> {
   const isPossible = lines.every((line) => line.ok || !line.required);
   lines.push(...(isPossible ? await tryOne(trial) : [untried()]));
   lines.push(...isolationLines(lines.every((line) => line.ok || !line.required)));
+  lines.push(imagesLine());
   return { provider: "namespace", ok: lines.every((line) => line.ok || !line.required), lines };
 }
 

@@ -200,7 +200,7 @@ test.each(BROKEN)("a recipe that fails by %s names its line and keeps the log", 
 });
 
 const SERVICES: readonly (readonly [string, string, RegExp])[] = [
-  ["PostgreSQL", 'pg_ctlcluster 15 main start && runuser -u postgres -- psql -tAc "select 6*7"', /^42$/m],
+  ["PostgreSQL", 'pg_ctlcluster 15 main start && runuser -u postgres -- psql -tAc "select 6*7"', /: 42$/m],
   [
     "Redis",
     'redis-server --daemonize yes --save "" >/dev/null; until redis-cli ping 2>/dev/null; do sleep 0.1; done',

@@ -149,6 +149,7 @@ async function findOrBuild(parts: StoreParts, source: ImageSource, options: Reso
     signal,
     onWait: () => onEvent?.({ kind: "step-started", text: "waiting for another process that builds this image" }),
   };
+  refuseForeignIds(parts, source.reference);
   return withLock(`${variantName(parts.ownership)} ${source.reference}`, lock, async () => {
     const meanwhile = isFresh ? null : find();
     const record = meanwhile ?? (await buildFromSource(parts, source, inputs, options));
@@ -168,6 +169,16 @@ function resolved(parts: StoreParts, record: ImageRecord, reference: ImageRefere
     envVars: record.envVars,
     workdir: record.workdir,
   };
+}
+
+/** Said before a long build rather than at its first file. */
+function refuseForeignIds({ ownership }: StoreParts, reference: ImageReference): void {
+  const uid = process.geteuid?.() ?? 0;
+  if (uid === 0 || (ownership.isSingle && ownership.base === uid)) return;
+  throw new Failure(
+    "image_unavailable",
+    `Image "${reference}" cannot be built for the ids from ${ownership.base} on: only root may give files to other ids. Set SANDLOT_IDS=self, or run as root.`,
+  );
 }
 
 /** Of one layer, the tree's own hash; of several, a hash over theirs. */

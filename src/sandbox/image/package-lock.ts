@@ -2,7 +2,6 @@
  * The versions and hashes of the packages an image was made of. The first build writes them down; a later build of the
  * same reference that would get others is refused with the package's name, so an image never changes unseen.
  */
-import { createHash } from "node:crypto";
 import { Failure } from "../../core/errors.ts";
 
 export interface PackagePin {
@@ -45,10 +44,6 @@ export function parseLock(text: string, file: string): readonly PackagePin[] {
       );
     return [{ name, architecture, version, sha256 }];
   });
-}
-
-export function lockHash(pins: readonly PackagePin[]): string {
-  return createHash("sha256").update(lockText(pins)).digest("hex");
 }
 
 /** Throws `image_unavailable` naming the package that is not what the lock says. */

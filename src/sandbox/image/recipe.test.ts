@@ -19,7 +19,7 @@ function recipe(text: string): string {
 }
 
 const WRONG: readonly (readonly [string, string, string])[] = [
-  ["no TOML", '# x\nsuite = bookworm\n', "r.toml:2: is not TOML"],
+  ["no TOML", "# x\nsuite = bookworm\n", "r.toml:2: is not TOML"],
   ["no suite", 'packages = ["git"]\n', "suite must be a text"],
   [
     "a suite that is none",

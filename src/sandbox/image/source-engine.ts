@@ -12,7 +12,7 @@ import { findProgram, lastWords, runTool, type ToolEnd } from "./run-tool.ts";
 import { tarSource } from "./source-tar.ts";
 import { hashTree } from "./tree-hash.ts";
 
-export type EngineName = "podman" | "buildah" | "docker";
+type EngineName = "podman" | "buildah" | "docker";
 
 interface Engine {
   readonly name: EngineName;
