@@ -19,11 +19,12 @@ const sandboxes: Sandbox[] = [];
 const providers: SandboxProvider[] = [];
 let arrived = 0;
 
-/** `/big?N`: N MiB. `/hash`: the body's SHA-256. `/never`: a head and no end. */
+/** `/big?N`: N MiB. `/hash`: the body's SHA-256. `/never`: a head and no end. `/silent`: nothing. */
 beforeAll(async () => {
   server = createServer(async (request, response) => {
     arrived += 1;
     const [path, argument] = (request.url ?? "").split("?");
+    if (path === "/silent") return;
     if (path === "/never") {
       response.writeHead(200);
       response.write("begun");
@@ -140,6 +141,19 @@ print(sum(s.recv(20).startswith(b"HTTP/1.1 200") for s in sockets if s.settimeou
 test("a client that goes away takes its request along", async () => {
   const sandbox = await sandboxWith();
   await python(sandbox, 's = opened(); s.sendall(head("/never")); s.recv(10)');
+  await until("the answer was given up", () => sockets.size === 0);
+  let isSent = false;
+  const onOutput = (): void => {
+    isSent = true;
+  };
+  const waiting = python(
+    sandbox,
+    's = opened(); s.sendall(head("/silent")); print(1, flush=True); s.recv(10)',
+    onOutput,
+  );
+  waiting.catch(() => undefined);
+  await until("the request arrived", () => isSent && sockets.size === 1);
+  await sandbox.exec("kill -9 -1", { timeoutMs: 10_000, outputBytesMax: 100 });
   await until("the request was given up", () => sockets.size === 0);
 });
 
