@@ -48,6 +48,8 @@ export interface CaseSettings {
   readonly request: SandboxRequest;
   /** What a `LeakCheck` gave. */
   readonly expectNoLeaks: () => Promise<void>;
+  /** Default `EVENT_MS`; less where an event is known not to come. */
+  readonly eventMs?: number;
 }
 
 class CaseSkipped extends Error {
@@ -63,9 +65,7 @@ export function caseTitle({ number, part, title }: ConformanceCase): string {
 export async function runCase(one: ConformanceCase, settings: CaseSettings): Promise<CaseOutcome> {
   const made: Sandbox[] = [];
   const outcomeOf = (work: () => Promise<void>): Promise<CaseOutcome> => work().then(() => ({ kind: "passed" }), ended);
-  const ran = await outcomeOf(() =>
-    one.run(caseContext({ ...settings.request, ...one.request }, settings.provider, made)),
-  );
+  const ran = await outcomeOf(() => one.run(caseContext(one, settings, made)));
   const cleared = await outcomeOf(async () => {
     await Promise.all(made.map((sandbox) => sandbox.destroy()));
     /* A case that failed half-way may have left forks; the next case must not pay for them. */
@@ -79,7 +79,9 @@ function ended(error: unknown): CaseOutcome {
   return error instanceof CaseSkipped ? { kind: "skipped", reason: error.message } : { kind: "failed", error };
 }
 
-function caseContext(request: SandboxRequest, provider: SandboxProvider, made: Sandbox[]): CaseContext {
+function caseContext(one: ConformanceCase, settings: CaseSettings, made: Sandbox[]): CaseContext {
+  const { provider, eventMs = EVENT_MS } = settings;
+  const request = { ...settings.request, ...one.request };
   const create = async (change: Partial<SandboxRequest> = {}): Promise<Sandbox> => {
     const sandbox = await provider.create({ ...request, ...change }, new AbortController().signal);
     made.push(sandbox);
@@ -97,17 +99,17 @@ function caseContext(request: SandboxRequest, provider: SandboxProvider, made: S
         await sandbox.destroy();
       }
     },
-    until,
+    until: (event, isThere) => until(event, isThere, eventMs),
     skip: (reason) => {
       throw new CaseSkipped(reason);
     },
   };
 }
 
-async function until(event: string, isThere: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + EVENT_MS;
+async function until(event: string, isThere: () => boolean | Promise<boolean>, eventMs: number): Promise<void> {
+  const end = performance.now() + eventMs;
   while (!(await isThere())) {
-    if (performance.now() > end) throw new Error(`Waited ${EVENT_MS} ms in vain: ${event}.`);
+    if (performance.now() > end) throw new Error(`Waited ${eventMs} ms in vain: ${event}.`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

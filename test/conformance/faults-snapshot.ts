@@ -45,7 +45,7 @@ function forkingSoOften(times: number): FaultHooks {
 }
 
 export const FAULTS_OF_SNAPSHOT: readonly Fault[] = [
-  { breaks: "58b", what: "keeps a file over a reset", ...afterReset("echo secret > /app/left-over") },
+  { breaks: "59d", what: "keeps a file over a reset", ...afterReset("echo secret > /app/left-over") },
   {
     breaks: "59",
     what: "forks the image and not the sandbox",

@@ -18,7 +18,12 @@ const withoutTerminal = ({ pty: _pty, ...options }: ExecOptions): ExecOptions =>
 export const FAULTS_OF_TERMINALS: readonly Fault[] = [
   { breaks: "75", what: "gives no terminal", options: withoutTerminal },
   { breaks: "75b", what: "does not tell a new size", ...startedWith(() => ({ resize: () => undefined })), ...hurried },
-  { breaks: "75c", what: "keeps a terminal's input open", ...startedWith(() => ({ closeInput: () => undefined })) },
+  {
+    breaks: "75c",
+    what: "keeps a terminal's input open",
+    ...startedWith(() => ({ closeInput: () => undefined })),
+    ...hurried,
+  },
   {
     breaks: "76",
     what: "takes late input in silence",

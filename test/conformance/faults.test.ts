@@ -6,7 +6,7 @@ import { afterAll, expect, test } from "vitest";
 import { Failure } from "../../src/core/errors.ts";
 import { systemRuntime } from "../../src/runtime/system.ts";
 import { namespaceProvider } from "../../src/sandbox/provider-namespace.ts";
-import { type CaseOutcome, type ConformanceCase, caseTitle, runCase } from "./case.ts";
+import { type CaseOutcome, type CaseSettings, type ConformanceCase, caseTitle, runCase } from "./case.ts";
 import { withFault } from "./fault-hooks.ts";
 import { FAULTS, type Fault } from "./faults.ts";
 import { SANDBOX_CASES } from "./sandbox-cases.ts";
@@ -45,7 +45,12 @@ for (const one of SANDBOX_CASES) {
 
 /** What the case says; afterwards everything it made is destroyed, whatever the fault did to `destroy`. */
 async function faultyOutcome(one: ConformanceCase, fault: Fault): Promise<CaseOutcome> {
-  const settings = { provider: withFault(provider, fault), request: REQUEST, expectNoLeaks: async () => undefined };
+  const settings: CaseSettings = {
+    provider: withFault(provider, fault),
+    request: REQUEST,
+    expectNoLeaks: async () => undefined,
+    eventMs: 3_000,
+  };
   const late = Promise.withResolvers<CaseOutcome>();
   const timer = setTimeout(() => late.reject(new Error("The case did not end.")), CASE_MS);
   try {

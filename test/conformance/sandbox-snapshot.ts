@@ -55,12 +55,11 @@ const FRESH_CASES: readonly ConformanceCase[] = [
     },
   },
   {
-    number: 58,
-    part: "b",
+    number: 59,
+    part: "d",
     title: "a reset sandbox is as fresh as a new one, under the same id, and proves it",
     request: { envVars: { KEPT: "yes" } },
     run: async (boxes) => {
-      if (boxes.provider().capabilities.snapshot === "none") return boxes.skip("the provider makes no snapshots");
       await boxes.with(async (sandbox) => {
         const { id } = sandbox;
         await output(sandbox, "echo secret > /app/left-over; echo secret > /dev/shm/left-over; rm -r /opt");
