@@ -49,16 +49,23 @@ void box_create(const struct box_request *request, int channel) {
   boxes = box;
 }
 
-void box_kill(const char *id) {
-  for (struct box *box = boxes; box != NULL; box = box->next)
-    if (!box->is_dead && (id == NULL || strcmp(box->id, id) == 0)) kill(box->pid, SIGKILL);
-}
-
 static void settle_storage(struct box *box) {
   if (box->storage < 0) return;
   if (box->seals[0] != 0) layer_fill(box->seals, box->storage);
-  else close(box->storage);
+  else storage_free(box->storage);
   box->storage = -1;
+}
+
+/* Storage that nobody will seal any more is let go of first: it is then freed by the end of the sandbox itself. */
+void box_kill(const char *id) {
+  for (struct box *box = boxes; box != NULL; box = box->next) {
+    if (box->is_dead || (id != NULL && strcmp(box->id, id) != 0)) continue;
+    if (box->seals[0] == 0 && box->storage >= 0) {
+      close(box->storage);
+      box->storage = -1;
+    }
+    kill(box->pid, SIGKILL);
+  }
 }
 
 static struct box *find(const char *id) {

@@ -127,6 +127,7 @@ bool fault_at(const struct box_request *request, const char *step); /* true with
 enum layer_state { LAYERS_READY, LAYERS_PENDING, LAYERS_UNKNOWN };
 bool layers_open(void); /* whether this kernel can lend detached mounts; called once */
 int storage_make(uint64_t bytes, uint64_t files); /* a detached tmpfs, or -1 */
+void storage_free(int mount); /* closes it, in the background where that takes long */
 bool storage_open(const struct box_request *request, struct box_storage *out);
 void storage_close(struct box_storage *storage); /* all but `own` */
 const char *storage_attach(const struct box_request *request, const struct box_storage *storage); /* in the child */

@@ -11,8 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#define LARGE_BYTES (16u << 20)
 
 struct layer {
   struct layer *next;
@@ -42,6 +45,18 @@ int storage_make(uint64_t bytes, uint64_t files) {
   close(context);
   errno = error;
   return mount;
+}
+
+/* The last one to close a tmpfs frees its pages, which takes long for a large one and would hold up every sandbox. */
+void storage_free(int mount) {
+  struct statfs used;
+  bool is_large = fstatfs(mount, &used) == 0 &&
+                  (uint64_t)(used.f_blocks - used.f_bfree) * (uint64_t)used.f_bsize > LARGE_BYTES;
+  if (is_large && fork() == 0) {
+    usleep(2000); /* it is to outlast the parent's close */
+    _exit(0);
+  }
+  close(mount);
 }
 
 static int lend(int mount) {
@@ -78,7 +93,7 @@ void layer_fill(const char *name, int mount) {
   struct layer *layer = find(name);
   struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY};
   if (layer == NULL) { /* dropped before it was there */
-    close(mount);
+    storage_free(mount);
     return;
   }
   syscall(SYS_mount_setattr, mount, "", AT_EMPTY_PATH, &attributes, sizeof attributes);
@@ -90,7 +105,7 @@ void layer_drop(const char *name) {
   for (struct layer **at = &layers; *at != NULL; at = &(*at)->next) {
     struct layer *layer = *at;
     if (strcmp(layer->name, name) != 0) continue;
-    if (layer->is_ready) close(layer->mount);
+    if (layer->is_ready) storage_free(layer->mount);
     *at = layer->next;
     free(layer);
     return;

@@ -92,7 +92,7 @@ void merge_start(const char *name, const int *mounts, int count, int freezer) {
     if (pid < 0) layer_drop(name);
   }
   if (pid < 0) {
-    tell(name, "failed", strerror(errno));
+    tell(name, errno == ENOSYS ? "unsupported" : "failed", strerror(errno));
     if (freezer >= 0) close(freezer);
     if (target >= 0) close(target);
     free(merge);

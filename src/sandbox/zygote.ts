@@ -35,7 +35,7 @@ export interface ZygoteLayers {
   drop(layer: string): void;
   /** Makes one layer of several, top first. Throws `sandbox_unavailable` with what the kernel refused. */
   merge(layer: string, of: readonly string[]): Promise<void>;
-  /** Copies what a live sandbox has written, which is frozen meanwhile. Throws like `merge`. */
+  /** Copies what a live sandbox has written, which is frozen meanwhile. Throws like `merge`, and `unsupported`. */
   copy(layer: string, boxId: string): Promise<void>;
 }
 
@@ -149,7 +149,10 @@ function layerCommands(tell: (command: string) => void, lines: Lines, ended: Pro
   lines.onLine = (line) => {
     const [word, layer = "", state, ...why] = line.split(" ");
     if (word !== "layer") return;
-    const failure = new Failure("sandbox_unavailable", `A layer could not be made: ${why.join(" ")}.`);
+    const failure =
+      state === "unsupported"
+        ? new Failure("unsupported", "A running sandbox can be copied only where control groups v2 can freeze it.")
+        : new Failure("sandbox_unavailable", `A layer could not be made: ${why.join(" ")}.`);
     waiting.get(layer)?.(state === "ready" ? null : failure);
   };
   void ended.then(() => {
