@@ -120,8 +120,8 @@ static pid_t start_child(const struct box_request *request, int channel, const s
   close(go[0]);
   bool ok = pid > 0 && !fault_at(request, "clone");
   if (ok) {
-    *step = "write the id maps";
-    ok = maps_write(pid) && !fault_at(request, "maps");
+    *step = "write the id maps and choose the cores";
+    ok = maps_write(pid) && machine_pin(pid, request) && !fault_at(request, "maps");
   }
   if (ok && layers_state(request->layers) == LAYERS_PENDING) {
     *later = go[1];

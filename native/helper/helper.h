@@ -152,6 +152,7 @@ int container_main(int argc, char **argv);
 /* machine.c: the machine a sandbox sees. Opened in the staging root; false with errno */
 bool machine_open(void);
 bool machine_choose(struct box_request *request);
+bool machine_pin(pid_t pid, const struct box_request *request);
 const char *machine_enter(const struct box_request *request); /* run by the agent, with BOX_ROOT's /proc mounted */
 
 /* maps.c */

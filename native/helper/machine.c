@@ -149,12 +149,16 @@ bool machine_choose(struct box_request *request) {
   return errno = error, false;
 }
 
-const char *machine_enter(const struct box_request *request) {
-  static const char *const names[][2] = {{"meminfo", "proc/meminfo"}, {"cpuinfo", "proc/cpuinfo"}, {"sys", "sys"}};
+/* By the zygote while the child waits: a running process would have to wait for its turn on the other core. */
+bool machine_pin(pid_t pid, const struct box_request *request) {
   cpu_set_t set;
   CPU_ZERO(&set);
   for (unsigned at = 0; at < request->cores; at++) CPU_SET(cores[(request->first_core + at) % core_count], &set);
-  if (sched_setaffinity(0, sizeof set, &set) != 0) return "choose the cores";
+  return sched_setaffinity(pid, sizeof set, &set) == 0;
+}
+
+const char *machine_enter(const struct box_request *request) {
+  static const char *const names[][2] = {{"meminfo", "proc/meminfo"}, {"cpuinfo", "proc/cpuinfo"}, {"sys", "sys"}};
   for (size_t at = 0; at < sizeof names / sizeof *names; at++) {
     char from[64], to[64];
     snprintf(from, sizeof from, "/views/%u/%s", request->shape, names[at][0]);
