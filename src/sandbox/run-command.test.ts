@@ -131,3 +131,12 @@ test("a command may have eight more descriptors, and reads end of file from one 
   const ninth = [...pipes, { fd: 11, onBytes: () => undefined }];
   await expect(sandbox.exec("true", { ...OPTIONS, pipes: ninth })).rejects.toMatchObject({ code: "request_invalid" });
 });
+
+test("of ended commands the latest can be attached to, and the oldest are forgotten", async () => {
+  const first = await sandbox.start(["echo", "one"], OPTIONS);
+  await first.result;
+  expect((await sandbox.attach(first.id)).id).toBe(first.id);
+  for (let round = 0; round < 8; round += 1)
+    await Promise.all(Array.from({ length: 8 }, async () => (await sandbox.start(["true"], OPTIONS)).result));
+  await expect(sandbox.attach(first.id)).rejects.toMatchObject({ code: "not_found" });
+});
