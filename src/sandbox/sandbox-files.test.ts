@@ -46,8 +46,8 @@ beforeEach(async () => {
   sandbox = await provider.create(REQUEST, new AbortController().signal);
 });
 afterEach(async () => {
-  await sandbox.destroy();
   rmSync(host, { recursive: true, force: true });
+  await sandbox.destroy();
 });
 
 async function output(command: string): Promise<string> {

@@ -91,14 +91,17 @@ export const FILES_CASES: readonly ConformanceCase[] = [
     run: (boxes) =>
       boxes.with(async (sandbox) => {
         const host = mkdtempSync(join(tmpdir(), "sandlot-host-"));
-        const swap = `mkdir /app/d; while :; do ln -sfn ${host} /app/l; mv -T /app/l /app/d 2>/dev/null; rm -rf /app/d; mkdir /app/d; done`;
-        const running = await sandbox.start(swap, OPTIONS);
-        for (let round = 0; round < 30; round += 1)
-          await sandbox.files.write({ path: "/app/d/file", bytes: bytes("x"), mode: 0o644 });
-        running.kill("SIGKILL");
-        await running.result;
-        expect(existsSync(join(host, "file"))).toBe(false);
-        rmSync(host, { recursive: true, force: true });
+        try {
+          const swap = `mkdir /app/d; while :; do ln -sfn ${host} /app/l; mv -T /app/l /app/d 2>/dev/null; rm -rf /app/d; mkdir /app/d; done`;
+          const running = await sandbox.start(swap, OPTIONS);
+          for (let round = 0; round < 30; round += 1)
+            await sandbox.files.write({ path: "/app/d/file", bytes: bytes("x"), mode: 0o644 });
+          running.kill("SIGKILL");
+          await running.result;
+          expect(existsSync(join(host, "file"))).toBe(false);
+        } finally {
+          rmSync(host, { recursive: true, force: true });
+        }
       }),
   },
   {
