@@ -75,6 +75,23 @@ export async function runCase(one: ConformanceCase, settings: CaseSettings): Pro
   return ran.kind === "failed" || cleared.kind === "passed" ? ran : cleared;
 }
 
+/**
+ * Runs the cases of a number a provider says it does not keep: one that fails proves it. When all pass, that is the
+ * failure: the list is out of date.
+ */
+export async function runUnsupported(parts: readonly ConformanceCase[], settings: CaseSettings): Promise<CaseOutcome> {
+  let skipped: CaseOutcome | null = null;
+  for (const one of parts) {
+    const outcome = await runCase(one, settings);
+    if (outcome.kind === "failed") return { kind: "passed" };
+    if (outcome.kind === "skipped") skipped ??= outcome;
+  }
+  if (skipped !== null) return skipped;
+  const titles = parts.map(caseTitle).join(" | ");
+  const error = new Error(`Newly passing: ${titles}. Take the number out of capabilities.unsupported.`);
+  return { kind: "failed", error };
+}
+
 function ended(error: unknown): CaseOutcome {
   return error instanceof CaseSkipped ? { kind: "skipped", reason: error.message } : { kind: "failed", error };
 }

@@ -39,6 +39,7 @@ const LIMITS: readonly Fault[] = [
     files: () => ({ write: async () => ({ ok: true, value: null }) }),
   },
   { breaks: "25", what: "has no limit of files", ...outputReplacing(/^\d+/, "1000000") },
+  { breaks: "25b", what: "has a limit of files that does not hold", ...outputReplacing(/^\d+/, "900000") },
   {
     breaks: "26",
     what: "reads the start of what is too large",
@@ -137,10 +138,11 @@ const ENDS: readonly Fault[] = [
 function sharing(): FaultHooks {
   let shared: Sandbox | null = null;
   return {
+    ...hurried,
     provider: (provider) => ({
       create: async (request, signal) => {
         shared ??= await provider.create(request, signal);
-        await shared.exec("kill -9 -1", OPTIONS);
+        await shared.exec("kill -9 -1", { ...OPTIONS, timeoutMs: 1_500 });
         return { ...shared, destroy: async () => undefined };
       },
       close: () => provider.close(),
