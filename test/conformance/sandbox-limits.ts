@@ -1,10 +1,15 @@
 /** Cases 7 to 31: processes, memory, processor and disk have ends, and reaching one is told by the kernel's counter. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect } from "vitest";
 import type { NetworkPolicy, SandboxRequest } from "../../src/core/sandbox.ts";
 import type { ConformanceCase } from "./case.ts";
 import { MIB, OPTIONS, output, REQUEST, text } from "./sandbox-parts.ts";
 
 const python = (script: string): readonly string[] => ["python3", "-c", script];
+/** The design speaks of a million; a refused one costs as much as a made one. */
+const FILES_TRIED = process.env["SANDLOT_TEST_SIZE"] === "long" ? 1_000_000 : 60_000;
 const GRAB = "b = bytearray(400 << 20)";
 
 /** Beyond the limits of the request, and still cheap where a provider keeps none: a file may take milliseconds there. */
@@ -133,6 +138,30 @@ export const LIMITS_CASES: readonly ConformanceCase[] = [
       }),
   },
   {
+    number: 25,
+    part: "b",
+    title: "a limit of many files holds against several times as many, and all are counted",
+    run: (boxes) =>
+      boxes.with(
+        async (sandbox) => {
+          const script = [
+            "import os",
+            "made = refused = 0",
+            `for n in range(${FILES_TRIED}):`,
+            "  try: os.mknod(f'/tmp/{n}'); made += 1",
+            "  except OSError: refused += 1",
+            "print(made, refused)",
+          ].join("\n");
+          const said = await output(sandbox, python(script), { timeoutMs: 500_000 });
+          const [made = 0, refused = 0] = said.split(" ").map(Number);
+          expect(made + refused).toBe(FILES_TRIED);
+          expect(made).toBeLessThanOrEqual(20_000 + 16);
+          expect((await sandbox.stats()).files ?? 0).toBeLessThanOrEqual(20_000 + 16);
+        },
+        { limits: { ...REQUEST.limits, filesMax: 20_000, memoryBytes: 128 * MIB } },
+      ),
+  },
+  {
     number: 26,
     title: "a sparse terabyte is too large to read and costs the host nothing",
     run: (boxes) =>
@@ -142,6 +171,15 @@ export const LIMITS_CASES: readonly ConformanceCase[] = [
           ok: false,
           error: "too_large",
         });
+        const folder = mkdtempSync(join(tmpdir(), "sandlot-sparse-"));
+        try {
+          const before = process.memoryUsage().rss;
+          const limits = { bytesMax: 8 * MIB, entriesMax: 100 };
+          expect(await sandbox.files.download("/tmp", folder, limits)).toMatchObject({ ok: false, error: "too_large" });
+          expect(process.memoryUsage().rss - before).toBeLessThan(256 * MIB);
+        } finally {
+          rmSync(folder, { recursive: true, force: true });
+        }
       }),
   },
   {
