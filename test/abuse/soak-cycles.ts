@@ -132,7 +132,8 @@ const CYCLES: Readonly<Record<CycleKind, (context: SoakContext) => Promise<void>
       const space = (await output(sandbox, "readlink /proc/self/ns/net")).trim();
       const running = sandbox.exec("sleep 982", OPTIONS).catch(expectMachine);
       const agents = agentsIn(space);
-      if (agents.length === 0) throw new Error(`No agent is in ${space}.`);
+      /* Another lane may have killed the helper, and with it this agent. */
+      if (agents.length === 0) throw new Failure("sandbox_lost", `No agent is in ${space} any more.`);
       for (const pid of agents) kill(pid);
       await running;
     }),

@@ -81,6 +81,12 @@ test("60. nothing is left and nothing grows over many cycles with random kills",
   expect(leaksByKind, `seed ${SEED}`).toEqual(countsByKind([]));
   expect(spread(samples.map(({ helperMounts }) => helperMounts)), "mounts of the helper while nothing runs").toBe(0);
   expect(spread(samples.map(({ helperDescriptors }) => helperDescriptors)), "its descriptors").toBe(0);
+  for (const [kind, { well = 0, ...others }] of Object.entries(ends)) {
+    const failed = Object.values(others).reduce((sum, count) => sum + count, 0);
+    expect(well, `${kind} that went well, beside ${failed} hit by a kill elsewhere`).toBeGreaterThanOrEqual(
+      isLong ? failed : 0,
+    );
+  }
   if (isLong) expect(slopes["sharedMemoryKib"]).toBeLessThan(KIB_PER_CYCLE);
 });
 
