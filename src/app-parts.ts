@@ -83,7 +83,7 @@ export function openMachinery(
 
 /**
  * Refuses before anything is started what would otherwise fail every episode. Throws `environment_missing` with the
- * remedy: no root, no compiler.
+ * remedy: no Linux, no compiler.
  */
 export async function requireSandboxes(): Promise<void> {
   requireLinux();

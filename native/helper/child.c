@@ -105,7 +105,7 @@ static int child(void *argument) {
   if (setresgid(job->gid, job->gid, job->gid) != 0 || setresuid(job->uid, job->uid, job->uid) != 0)
     fail(job, NOT_EXECUTABLE);
   if (chdir(request->cwd) != 0) fail(job, BAD_CWD);
-  if (!seccomp_refuse_clone3()) fail(job, PROCESS_LIMIT);
+  if (!seccomp_for_command()) fail(job, PROCESS_LIMIT);
   execute(job, request);
 }
 

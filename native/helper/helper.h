@@ -175,7 +175,7 @@ const char *confine_early(void);
 bool confine_processes(uint64_t most); /* by the kernel's count per user, where no group counts them */
 const char *confine_late(bool is_strict);
 const char *seccomp_install(bool is_strict); /* for the agent and all that comes of it */
-bool seccomp_refuse_clone3(void);   /* in addition, for each command, with the strict profile's list */
+bool seccomp_for_command(void); /* in addition, for each command, with the strict profile's list */
 #define CALLS_END 512
 bool seccomp_is_ordinary(int number);
 

@@ -161,7 +161,7 @@ static void keep_limits(void) {
 
 /* The flags of clone3 lie behind a pointer, where no filter can read them, and libc falls back to clone. The agent itself
    needs it, to start a command inside its control group, so each command adds this filter before it executes. */
-bool seccomp_refuse_clone3(void) {
+bool seccomp_for_command(void) {
   length = 0;
   load(NUMBER);
   add(EQUAL, SYS_clone3, 0, 1);
