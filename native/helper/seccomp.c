@@ -140,12 +140,14 @@ static void filter_unlisted(void) {
  * real-time computing is the mark of a command's processes (see tags.c).
  */
 static void keep_limits(void) {
-  add(EQUAL, SYS_prlimit64, 0, 8);
+  add(EQUAL, SYS_prlimit64, 0, 10);
   load(ARGUMENT(1));
   add(EQUAL, RLIMIT_CORE, 2, 0);
   add(EQUAL, RLIMIT_RTTIME, 1, 0);
   allow();
-  load(ARGUMENT(2)); /* the lower half of a pointer, which is null only for a mere question */
+  load(ARGUMENT(2)); /* both halves of a pointer, which is null for a mere question */
+  add(EQUAL, 0, 0, 3);
+  load(ARGUMENT(2) + sizeof(uint32_t));
   add(EQUAL, 0, 0, 1);
   allow();
   answer(0);
