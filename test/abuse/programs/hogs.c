@@ -39,8 +39,13 @@ static unsigned long huge(void) {
 
 static unsigned long shared(void) {
   unsigned long had = 0;
-  for (; had < 1024; had++)
-    if (shmget(IPC_PRIVATE, MIB, IPC_CREAT | 0600) < 0) break;
+  for (; had < 1024; had++) {
+    int id = shmget(IPC_PRIVATE, MIB, IPC_CREAT | 0600);
+    void *at = id < 0 ? (void *)-1 : shmat(id, NULL, 0);
+    if (at == (void *)-1) break;
+    shmctl(id, IPC_RMID, NULL); /* goes with the process */
+    memset(at, 1, MIB);
+  }
   return had;
 }
 
@@ -92,7 +97,8 @@ static void measure(const char *what, unsigned long (*take)(void)) {
     fflush(stdout);
     _exit(0);
   }
-  waitpid(pid, NULL, 0);
+  int status;
+  if (waitpid(pid, &status, 0) == pid && WIFSIGNALED(status)) printf("%s 0\n", what); /* ended by the limit of memory */
 }
 
 /* Whether the limit of cores can be changed, also by a pointer whose lower half is that of null. */
