@@ -7,10 +7,17 @@ import { hostname } from "node:os";
 import { buildNative } from "../../native/build.ts";
 import { Failure } from "../core/errors.ts";
 import type { Runtime } from "../core/runtime.ts";
-import type { Sandbox, SandboxInfo, SandboxProvider, SandboxRequest, SweepReport } from "../core/sandbox.ts";
+import type {
+  Sandbox,
+  SandboxCapabilities,
+  SandboxInfo,
+  SandboxProvider,
+  SandboxRequest,
+  SweepReport,
+} from "../core/sandbox.ts";
 import { agentSandbox } from "./agent-sandbox.ts";
 import { requireStatic } from "./engine/agent-program.ts";
-import { containerCapabilities, refuseUnkept } from "./engine/container-capabilities.ts";
+import { containerCapabilities, refuseUnkept, refuseUnlimited } from "./engine/container-capabilities.ts";
 import { startMachine } from "./engine/container-machine.ts";
 import type { ContainerPlan } from "./engine/container-options.ts";
 import {
@@ -71,28 +78,9 @@ export function dockerProvider(options: DockerProviderOptions): SandboxProvider 
   };
   const create = async (request: SandboxRequest, signal: AbortSignal): Promise<Sandbox> => {
     refuseUnkept(request, capabilities);
-    const { engine, images, agentProgram } = await connect();
-    const image = await images.resolve(request.image, signal);
-    const info = infoOf(runtime, request, image.hash, capabilities.isolation);
-    const expiresAt = runtime.now() + request.lifetimeMs;
-    const hasDiskQuota = capabilities.limits.diskBytes === "enforced";
-    const runtimeName = runtimeClass ?? null;
-    const plan: ContainerPlan = { request, info, image, agentProgram, owner, expiresAt, runtimeName, hasDiskQuota };
-    const network = networkControl({ runtime, requested: request.network, ...(proxy === undefined ? {} : { proxy }) });
-    const { client, kill } = await startMachine({ runtime, engine, port: network.port() }, plan, signal);
-    const context = {
-      client,
-      runtime,
-      kill,
-      get envVars() {
-        return { ...image.envVars, ...network.envVars, ...request.envVars };
-      },
-    };
-    const { lifetimeMs, idleMs } = request;
-    const idle = idleMs === undefined ? {} : { idleMs };
-    const sandbox = agentSandbox({ info, context, lifetimeMs, ...idle, networkControl: network });
-    live.set(info.id, sandbox);
-    void client.gone.then(() => live.delete(info.id));
+    const { sandbox, gone } = await makeSandbox(options, await connect(), { owner, capabilities, request, signal });
+    live.set(sandbox.id, sandbox);
+    void gone.then(() => live.delete(sandbox.id));
     return sandbox;
   };
 
@@ -147,11 +135,51 @@ async function open(options: DockerProviderOptions, owner: string): Promise<Conn
       "environment_missing",
       `The container engine at ${client.socketPath} has no runtime "${runtimeClass}"; install it and register it there.`,
     );
+  refuseUnlimited(facts);
   const { path } = await buildNative("helper");
   requireStatic(path);
   await sweepContainers(runtime, client);
   const images = engineImages({ runtime, client, owner, store: options.images ?? null });
   return { engine: client, facts, images, agentProgram: path };
+}
+
+interface Order {
+  readonly owner: string;
+  readonly capabilities: SandboxCapabilities;
+  readonly request: SandboxRequest;
+  readonly signal: AbortSignal;
+}
+
+async function makeSandbox(
+  { runtime, runtimeClass, proxy }: DockerProviderOptions,
+  { engine, images, agentProgram }: Connection,
+  { owner, capabilities, request, signal }: Order,
+): Promise<{ readonly sandbox: Sandbox; readonly gone: Promise<void> }> {
+  const image = await images.resolve(request.image, signal);
+  const info = infoOf(runtime, request, image.hash, capabilities.isolation);
+  const expiresAt = runtime.now() + request.lifetimeMs;
+  const hasDiskQuota = capabilities.limits.diskBytes === "enforced";
+  const runtimeName = runtimeClass ?? null;
+  const plan: ContainerPlan = { request, info, image, agentProgram, owner, expiresAt, runtimeName, hasDiskQuota };
+  const network = networkControl({ runtime, requested: request.network, ...(proxy === undefined ? {} : { proxy }) });
+  const parts = { runtime, engine, port: network.port() };
+  const { client, kill } = await startMachine(parts, plan, signal).catch((error: unknown) => {
+    images.forget(request.image);
+    throw error;
+  });
+  const context = {
+    client,
+    runtime,
+    kill,
+    ...(image.workdir === null ? {} : { workdir: image.workdir }),
+    get envVars() {
+      return { ...image.envVars, ...network.envVars, ...request.envVars };
+    },
+  };
+  const { lifetimeMs, idleMs } = request;
+  const idle = idleMs === undefined ? {} : { idleMs };
+  const sandbox = agentSandbox({ info, context, lifetimeMs, ...idle, networkControl: network });
+  return { sandbox, gone: client.gone };
 }
 
 function infoOf(

@@ -2,12 +2,13 @@
  * What a container engine adds to the suite: what the engine itself is asked to keep, images of the store and of the
  * engine, and containers whose owner is gone.
  */
-import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import Docker from "dockerode";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { findCompiler } from "../../native/build.ts";
 import type { SandboxProvider } from "../../src/core/sandbox.ts";
 import { systemRuntime } from "../../src/runtime/system.ts";
 import { KEPT_CAPABILITIES } from "../../src/sandbox/engine/container-options.ts";
@@ -72,6 +73,7 @@ async function askedFor(engine: EngineProcess): Promise<void> {
     CpuPeriod: 100_000,
     CpuQuota: 200_000,
     ShmSize: limits.shmBytes,
+    Sysctls: { "kernel.shmall": "1024" },
   });
   expect(HostConfig.SecurityOpt).toEqual(["no-new-privileges"]);
   const status = await output(sandbox, "grep -E '^(Cap(Prm|Eff|Bnd)|NoNewPrivs|Seccomp):' /proc/self/status");
@@ -135,18 +137,35 @@ async function folderImage(engine: EngineProcess): Promise<void> {
   }
 }
 
+const TELLER = `#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void) { char at[99]; printf("%s %s\\n", getcwd(at, sizeof at), getenv("FROM_IMAGE")); }
+`;
+
+/** A program that needs nothing of the image it runs in. */
+function teller(): Uint8Array {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, "tell.c"), TELLER);
+  execFileSync(findCompiler([]), ["-static", "-o", join(folder, "tell"), join(folder, "tell.c")]);
+  return readFileSync(join(folder, "tell"));
+}
+
 async function engineImage(engine: EngineProcess): Promise<void> {
   const api = docker(engine);
   const first = await open(engine).create(REQUEST, NEVER);
-  await output(first, "echo kept > /data-of-the-image");
+  await output(first, "echo kept > /data-of-the-image; mkdir /work");
+  await first.files.write({ path: "/tell", bytes: teller(), mode: 0o755 });
   await api
     .getContainer(`sandlot-${first.id}`)
-    .commit({ repo: "localhost/own", tag: "1", changes: "ENV FROM_IMAGE=yes" });
+    .commit({ repo: "localhost/own", tag: "1", changes: ["ENV FROM_IMAGE=yes", "WORKDIR /work"] });
   await first.destroy();
   const provider = open(engine);
   const sandbox = await provider.create({ ...REQUEST, image: "oci:localhost/own:1" }, NEVER);
   const read = await sandbox.files.read("/data-of-the-image", { bytesMax: 10 });
   expect(read.ok && text(read.value)).toBe("kept\n");
+  expect(await output(sandbox, ["/tell"])).toBe("/work yes\n");
+  expect(await output(sandbox, ["/tell"], { cwd: "/", envVars: { FROM_IMAGE: "no" } })).toBe("/ no\n");
   await sandbox.destroy();
   await expect(provider.create({ ...REQUEST, image: "oci:localhost/none:1" }, NEVER)).rejects.toMatchObject({
     code: "image_unavailable",

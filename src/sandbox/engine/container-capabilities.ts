@@ -22,6 +22,9 @@ const UNSUPPORTED: SandboxCapabilities["unsupported"] = {
   23: NO_DISK,
   24: NO_DISK,
   25: NO_DISK,
+  29: "an engine shows a container the machine's own memory and processors; its limits hold all the same",
+  30: "an engine bounds no inotify instances of one container; the host bounds those of all together",
+  30: "containers share the machine's own number of inotify instances; memory, queues, keys, files and cores have ends",
   46: "an engine makes /dev writable for root of the container; nothing outside the container is reached through it",
   52: "an engine shows a container its own control groups; they are mounted read-only and nothing in them can be changed",
   54: "a container's list of mounts names folders of the engine's storage, and Podman leaves its mark in /run",
@@ -61,6 +64,16 @@ export function isolationOf(runtimeClass: string | undefined): Isolation {
   if (runtimeClass === undefined) return "namespace";
   if (/runsc|gvisor/i.test(runtimeClass)) return "gvisor";
   return /kata|firecracker|krun/i.test(runtimeClass) ? "vm" : "namespace";
+}
+
+/** A limit that nothing keeps would be weaker isolation than was asked for, in silence. Throws `environment_missing`. */
+export function refuseUnlimited({ limits }: EngineFacts): void {
+  const unkept = Object.entries(limits).flatMap(([name, isKept]) => (isKept ? [] : [name]));
+  if (unkept.length === 0) return;
+  throw new Failure(
+    "environment_missing",
+    `The container engine keeps no limit of ${unkept.join(" and ")}. Give it the control group controllers that "sandlot doctor" names.`,
+  );
 }
 
 /** Throws what says why this provider cannot keep the request; nothing is weakened or ignored in silence. */

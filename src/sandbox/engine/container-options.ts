@@ -25,6 +25,7 @@ export const KEPT_CAPABILITIES = [
 
 /** A process of the agent itself; the request's limit is about the others. */
 const AGENT_PROCESSES = 1;
+const PAGE_BYTES = 4_096;
 const CPU_PERIOD_US = 100_000;
 const CPU_QUOTA_US_MIN = 1_000;
 
@@ -94,6 +95,8 @@ function hostConfig({ info, image, agentProgram, runtimeName, hasDiskQuota }: Co
     CpuQuota: Math.max(CPU_QUOTA_US_MIN, Math.round(limits.cpus * CPU_PERIOD_US)),
     ShmSize: limits.shmBytes,
     IpcMode: "private",
+    /* Shared memory of the System V kind has no file system with a size; this is its limit, in pages. */
+    Sysctls: { "kernel.shmall": String(Math.floor(limits.shmBytes / PAGE_BYTES)) },
     Init: false,
     /* Every frame would be written to a log file otherwise. */
     LogConfig: { Type: "none", Config: {} },

@@ -28,11 +28,15 @@ export interface EngineImage {
   readonly mounts: Docker.MountSettings[];
   /** Variables that the image's maker set. */
   readonly envVars: Readonly<Record<string, string>>;
+  /** Where its maker wants commands to run. */
+  readonly workdir: string | null;
 }
 
 export interface EngineImages {
   /** Throws `image_unavailable` and `request_invalid`. */
   resolve(reference: ImageReference, signal: AbortSignal): Promise<EngineImage>;
+  /** Looks at the engine anew next time: someone else may have removed the image there. */
+  forget(reference: ImageReference): void;
 }
 
 export interface EngineImagesOptions {
@@ -47,15 +51,24 @@ export interface EngineImagesOptions {
 export function engineImages(options: EngineImagesOptions): EngineImages {
   const known = new Map<ImageReference, Promise<EngineImage>>();
   return {
-    resolve: (reference, signal) => {
-      const found = known.get(reference);
-      if (found !== undefined) return found;
+    resolve: async (reference, signal) => {
+      for (let found = known.get(reference); found !== undefined; found = known.get(reference)) {
+        try {
+          return await found;
+        } catch (error) {
+          /* Another caller gave up an image this one still wants. */
+          const isOthers = error instanceof Failure && error.code === "cancelled" && !signal.aborted;
+          if (!isOthers) throw error;
+          if (known.get(reference) === found) known.delete(reference);
+        }
+      }
       const resolving = resolveOne(options, reference, signal);
       known.set(reference, resolving);
       /* A failure is not remembered: the next request may find the registry or the disk again. */
       resolving.catch(() => known.delete(reference));
       return resolving;
     },
+    forget: (reference) => void known.delete(reference),
   };
 }
 
@@ -88,13 +101,19 @@ async function ownImage(client: EngineClient, name: string, signal: AbortSignal)
     const equals = line.indexOf("=");
     return [line.slice(0, equals), line.slice(equals + 1)] as const;
   });
-  return { id: found.id, hash: found.id.replace(/^sha256:/, ""), mounts: [], envVars: Object.fromEntries(variables) };
+  return {
+    id: found.id,
+    hash: found.id.replace(/^sha256:/, ""),
+    mounts: [],
+    envVars: Object.fromEntries(variables),
+    workdir: found.config?.WorkingDir || null,
+  };
 }
 
 async function storeImage(client: EngineClient, store: ImageStore, resolved: ResolvedImage): Promise<EngineImage> {
   const lowers = resolved.lowers.map((name) => join(store.folder, name));
   const id = await imported(client, resolved.hash, lowers);
-  return { id, hash: resolved.hash, mounts: [], envVars: resolved.envVars };
+  return { id, hash: resolved.hash, mounts: [], envVars: resolved.envVars, workdir: resolved.workdir };
 }
 
 async function hostImage(options: EngineImagesOptions): Promise<EngineImage> {
@@ -102,7 +121,7 @@ async function hostImage(options: EngineImagesOptions): Promise<EngineImage> {
   await requireLocal(options);
   const { folder, hash } = buildHostImage(runtime);
   const id = await imported(client, hash, [folder]);
-  return { id, hash, mounts: systemMounts(), envVars: {} };
+  return { id, hash, mounts: systemMounts(), envVars: {}, workdir: null };
 }
 
 /** Imports layers as one image under their hash, unless the engine has it. */
