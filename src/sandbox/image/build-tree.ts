@@ -4,7 +4,8 @@
  */
 
 import { execFile } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Runtime } from "../../core/runtime.ts";
@@ -28,6 +29,13 @@ export interface BuildFolder {
   readonly workFolder: string;
 }
 
+/** What builds of dead owners left. */
+export async function removeDeadBuilds(folder: string): Promise<void> {
+  const parent = join(folder, "build");
+  for (const name of existsSync(parent) ? readdirSync(parent) : [])
+    if (isOfDeadOwner(name)) await rm(join(parent, name), { recursive: true, force: true });
+}
+
 /** Lends a fresh folder to `work` and removes what is left of it. Removes those of dead owners first. */
 export async function withBuildFolder<T>(
   { folder, token, runtime }: { readonly folder: string; readonly token: string; readonly runtime: Runtime },
@@ -35,8 +43,7 @@ export async function withBuildFolder<T>(
 ): Promise<T> {
   const parent = join(folder, "build");
   mkdirSync(parent, { recursive: true });
-  for (const name of readdirSync(parent))
-    if (isOfDeadOwner(name)) rmSync(join(parent, name), { recursive: true, force: true });
+  await removeDeadBuilds(folder);
   const own = join(parent, `${token}-${runtime.id().toLowerCase()}`);
   mkdirSync(own, { mode: 0o755 });
   try {
@@ -46,7 +53,7 @@ export async function withBuildFolder<T>(
     mkdirSync(build.workFolder, { mode: 0o755 });
     return await work(build);
   } finally {
-    rmSync(own, { recursive: true, force: true });
+    await rm(own, { recursive: true, force: true });
   }
 }
 

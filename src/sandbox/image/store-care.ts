@@ -2,11 +2,12 @@
  * Keeps the store honest and small: hashes images anew, and removes those nobody holds with the layers no image is left
  * for. An image vanishes from the records first; if a process took hold of it in that moment, it comes back.
  */
-import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Failure } from "../../core/errors.ts";
-import { variantName } from "./build-tree.ts";
-import { heldImages, isOfDeadOwner } from "./hold.ts";
+import { removeDeadBuilds, variantName } from "./build-tree.ts";
+import { heldImages } from "./hold.ts";
 import type { GcReport, VerifyReport } from "./image-contract.ts";
 import { withLock } from "./store-lock.ts";
 import type { StoreParts } from "./store-parts.ts";
@@ -49,7 +50,6 @@ export async function removeImage(parts: StoreParts, name: string): Promise<GcRe
         `Image sha256:${record.hash} is in use by a live process; end it, then remove the image.`,
       );
     const kept = parts.records.images();
-    removeUnusedLayers(parts);
     return {
       removed: [record.hash],
       kept: kept.map(({ hash }) => hash),
@@ -60,24 +60,30 @@ export async function removeImage(parts: StoreParts, name: string): Promise<GcRe
 
 /** Least recently used first, until at most `keepBytes` are left. Shared layers count once. */
 export async function collectGarbage(parts: StoreParts, keepBytes: number): Promise<GcReport> {
-  return withCommitLock(parts, async () => {
-    removeDeadBuilds(parts);
-    const images = [...parts.records.images()].sort(
-      (a, b) => parts.records.usedAt(a.hash) - parts.records.usedAt(b.hash),
-    );
+  const report = await withCommitLock(parts, async () => {
+    const { records } = parts;
+    const images = [...records.images()].sort((a, b) => records.usedAt(a.hash) - records.usedAt(b.hash));
     const removed: string[] = [];
     for (const record of images) {
-      if (bytesOf(parts.records.images()) <= keepBytes) break;
+      if (bytesOf(records.images()) <= keepBytes) break;
       if (takeAway(parts, record, false)) removed.push(record.hash);
     }
-    removeUnusedLayers(parts);
-    const kept = parts.records.images();
+    const kept = records.images();
     return { removed, kept: kept.map(({ hash }) => hash), bytesFreed: bytesOf(images) - bytesOf(kept) };
   });
+  await removeDeadBuilds(parts.folder);
+  return report;
 }
 
-function withCommitLock<T>({ runtime, folder }: StoreParts, work: () => Promise<T>): Promise<T> {
-  return withLock("commit", { runtime, folder: join(folder, "lock") }, work);
+/** What the work took out of the store is deleted after the lock is given back, as that may take long. */
+async function withCommitLock<T>(parts: StoreParts, work: () => Promise<T>): Promise<T> {
+  const { runtime, folder } = parts;
+  const [result, taken] = await withLock("commit", { runtime, folder: join(folder, "lock") }, async () => {
+    const done = await work();
+    return [done, takeUnusedLayers(parts)] as const;
+  });
+  for (const path of taken) await rm(path, { recursive: true, force: true });
+  return result;
 }
 
 /** False when a live process holds it. An explicit removal also forgets the locked versions of its references. */
@@ -99,25 +105,21 @@ function bytesOf(images: readonly ImageRecord[]): number {
   return [...layers.values()].reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/** Layer folders of this ownership that no image names. Renamed before they are removed, so that none is seen in part. */
-function removeUnusedLayers({ folder, ownership, records, runtime, token }: StoreParts): void {
+/** Takes the layer folders of this ownership that no image names out of the store; gives where they lie now. */
+function takeUnusedLayers({ folder, ownership, records, runtime, token }: StoreParts): readonly string[] {
   const used = new Set(records.images().flatMap(({ layers }) => layers.map(({ tree }) => tree)));
   const variant = variantName(ownership);
+  const taken: string[] = [];
   mkdirSync(join(folder, "build"), { recursive: true });
   for (const name of readdirSync(folder)) {
     const path = join(folder, name, variant);
     if (!/^[0-9a-f]{64}$/.test(name) || used.has(name) || !existsSync(path)) continue;
     const trash = join(folder, "build", `${token}-${runtime.id().toLowerCase()}`);
     renameSync(path, trash);
-    rmSync(trash, { recursive: true, force: true });
+    taken.push(trash);
     try {
       rmdirSync(join(folder, name));
     } catch {}
   }
-}
-
-function removeDeadBuilds({ folder }: StoreParts): void {
-  const build = join(folder, "build");
-  for (const name of existsSync(build) ? readdirSync(build) : [])
-    if (isOfDeadOwner(name)) rmSync(join(build, name), { recursive: true, force: true });
+  return taken;
 }
