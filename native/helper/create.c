@@ -71,7 +71,7 @@ __attribute__((noreturn)) static void child(const struct box_request *request, i
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (failed == NULL) failed = groups_hide(&groups);
   if (failed == NULL) failed = confine_early();
-  if (failed == NULL && groups.leaf_root < 0 && !tags_open()) failed = "open the list of processes";
+  if (failed == NULL && (groups.leaf_root < 0 || groups.memory_now < 0) && !tags_open()) failed = "open the list of processes";
   if (failed == NULL && groups.pids_now < 0 && !confine_processes(request->processes_max)) failed = "limit the processes";
   if (failed == NULL) failed = rootfs_enter(request, &storage);
   storage_close(&storage); /* attached by now */
