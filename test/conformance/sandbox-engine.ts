@@ -73,11 +73,11 @@ async function askedFor(engine: EngineProcess): Promise<void> {
     CpuPeriod: 100_000,
     CpuQuota: 200_000,
     ShmSize: limits.shmBytes,
-    Sysctls: { "kernel.shmall": "1024" },
   });
   expect(HostConfig.SecurityOpt).toEqual(["no-new-privileges"]);
   const status = await output(sandbox, "grep -E '^(Cap(Prm|Eff|Bnd)|NoNewPrivs|Seccomp):' /proc/self/status");
   expect(status.replaceAll(/\s+/g, " ")).toMatch(/CapPrm: 0+4fb CapEff: 0+4fb CapBnd: 0+4fb NoNewPrivs: 1 Seccomp: 2/);
+  expect(await output(sandbox, "cat /proc/sys/kernel/shmall")).toBe(`${limits.shmBytes / 4_096}\n`);
   expect(KEPT_CAPABILITIES).toHaveLength(8);
   expect(Config.Labels).toMatchObject({ [LABEL.attemptId]: "conformance", [LABEL.role]: "agent", [LABEL.fence]: "1" });
   await sandbox.destroy();

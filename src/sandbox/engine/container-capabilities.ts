@@ -23,7 +23,6 @@ const UNSUPPORTED: SandboxCapabilities["unsupported"] = {
   24: NO_DISK,
   25: NO_DISK,
   29: "an engine shows a container the machine's own memory and processors; its limits hold all the same",
-  30: "an engine bounds no inotify instances of one container; the host bounds those of all together",
   30: "containers share the machine's own number of inotify instances; memory, queues, keys, files and cores have ends",
   46: "an engine makes /dev writable for root of the container; nothing outside the container is reached through it",
   52: "an engine shows a container its own control groups; they are mounted read-only and nothing in them can be changed",
