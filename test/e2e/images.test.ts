@@ -154,7 +154,7 @@ function needPackages(context: TestContext): void {
   if (reason !== null) context.skip(reason);
 }
 
-test("a sandbox runs on Debian packages, whose versions are locked", async (context) => {
+test("a sandbox runs on Debian packages, whose versions are locked", { timeout: 900_000 }, async (context) => {
   needPackages(context);
   const reference = "debian:bookworm+jq";
   await onImage(reference, async (sandbox) => {
@@ -186,18 +186,22 @@ const BROKEN: readonly (readonly [string, string, RegExp])[] = [
   ],
 ];
 
-test.each(BROKEN)("a recipe that fails by %s names its line and keeps the log", async (_title, text, reason) => {
-  if (!isLong && reason.source.includes("run")) return;
-  if (!isRoot || whyNoPackages() !== null) return;
-  const file = join(folder, "broken.toml");
-  writeFileSync(file, text);
-  const failure = await provider
-    .create({ ...REQUEST, image: `recipe:${file}` }, new AbortController().signal)
-    .catch((error: unknown) => error);
-  expect(failure).toMatchObject({ code: "image_unavailable", message: expect.stringMatching(reason) });
-  const log = /The whole log: (\S+)/.exec(String(failure))?.[1] ?? "";
-  expect(existsSync(log)).toBe(true);
-});
+test.for(BROKEN)(
+  "a recipe that fails by %s names its line and keeps the log",
+  { timeout: 900_000 },
+  async ([, text, reason], context) => {
+    if (!isLong) context.skip("each takes a mirror and a minute; npm run test:long does it");
+    needPackages(context);
+    const file = join(folder, "broken.toml");
+    writeFileSync(file, text);
+    const failure = await provider
+      .create({ ...REQUEST, image: `recipe:${file}` }, new AbortController().signal)
+      .catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: "image_unavailable", message: expect.stringMatching(reason) });
+    const log = /The whole log: (\S+)/.exec(String(failure))?.[1] ?? "";
+    expect(existsSync(log)).toBe(true);
+  },
+);
 
 const SERVICES: readonly (readonly [string, string, RegExp])[] = [
   ["PostgreSQL", 'pg_ctlcluster 15 main start && runuser -u postgres -- psql -tAc "select 6*7"', /: 42$/m],
