@@ -58,6 +58,7 @@ async function commit(
     const record: ImageRecord = {
       hash: layer.tree,
       layers: [layer],
+      isOnHost: false,
       envVars: { ...built.envVars },
       workdir: built.workdir,
       createdAt: records.image(layer.tree)?.createdAt ?? runtime.now(),

@@ -21,9 +21,9 @@ export interface ResolvedImage {
   readonly hash: string;
   /** Layer folders, top first, relative to the store's folder. At most `LAYERS_MAX`. */
   readonly lowers: readonly string[];
-  /** Whether the machine's own /usr and kin are bound over it: true for `host` alone. */
+  /** Whether the machine's own /usr and kin are bound over it: true for `host` and what was put on it. */
   readonly bindsSystem: boolean;
-  /** Whether `hash` covers every byte a sandbox on it can read: false for `host` alone. */
+  /** Whether `hash` covers every byte a sandbox on it can read: false for `host` and what was put on it. */
   readonly pinned: boolean;
   /** Variables and work folder that the image's maker set; a request's own win. */
   readonly envVars: Readonly<Record<string, string>>;

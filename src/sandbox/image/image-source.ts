@@ -32,7 +32,7 @@ export const PLAIN: BuiltImage = { envVars: {}, workdir: null, pins: null };
 export interface ImageSource {
   /** The reference with what may be said in several ways said in one. */
   readonly reference: ImageReference;
-  /** Equal inputs make an equal image. `onRefreshOnly` sources say the same always, and are built again on demand. */
+  /** Equal inputs make an equal image. A source that cannot tell says the same always, and is looked at again on demand. */
   inputs(signal: AbortSignal | undefined): Promise<string>;
   build(context: BuildContext): Promise<BuiltImage>;
 }

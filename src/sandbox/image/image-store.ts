@@ -113,7 +113,7 @@ async function resolveOnce(
   const stored = /^sha256:([0-9a-f]{64})$/.exec(reference)?.[1];
   if (stored !== undefined) {
     const record = holdIfThere(parts, stored);
-    if (record !== null) return resolved(parts, record, reference);
+    if (record !== null) return onItsBase(parts, resolved(parts, record, reference), record);
     throw new Failure(
       "image_unavailable",
       `Image "${reference}" is not in the store; "sandlot image list" shows what is.`,
@@ -181,27 +181,33 @@ function refuseForeignIds({ ownership }: StoreParts, reference: ImageReference):
   );
 }
 
-/** Of one layer, the tree's own hash; of several, a hash over theirs. */
-export function imageHash(layers: readonly { readonly tree: string }[]): string {
+/** A layer that was put on `host` stands on the machine as it is now, so such an image is not pinned either. */
+async function onItsBase(parts: StoreParts, image: ResolvedImage, { isOnHost }: ImageRecord): Promise<ResolvedImage> {
+  if (!isOnHost) return image;
+  const host = await resolveHost(parts);
+  return { ...image, lowers: [...image.lowers, ...host.lowers], bindsSystem: true, pinned: false };
+}
+
+/** Of one layer, the tree's own hash; of several, and of any on the host, a hash over theirs. */
+export function imageHash(layers: readonly { readonly tree: string }[], isOnHost = false): string {
   const [first] = layers;
-  if (layers.length === 1 && first !== undefined) return first.tree;
-  const trees = layers.map(({ tree }) => tree).join("\n");
+  if (layers.length === 1 && first !== undefined && !isOnHost) return first.tree;
+  const trees = [...layers.map(({ tree }) => tree), ...(isOnHost ? ["host"] : [])].join("\n");
   return createHash("sha256").update(`sandlot layers 1\n${trees}\n`).digest("hex");
 }
+
+/** What a layer on `host` is put on: nothing of the store. */
+const EMPTY: ImageRecord = { hash: "", layers: [], isOnHost: true, envVars: {}, workdir: null, createdAt: 0 };
 
 async function derive(
   parts: StoreParts,
   base: ResolvedImage,
   layer: AsyncIterable<Uint8Array>,
 ): Promise<ResolvedImage> {
-  const below = base.bindsSystem ? null : parts.records.image(base.hash);
+  const isHost = base.reference === "host";
+  const below = isHost ? { ...EMPTY, hash: base.hash } : parts.records.image(base.hash);
   if (below === null)
-    throw new Failure(
-      "unsupported",
-      base.bindsSystem
-        ? 'A layer on the image "host" cannot be kept, since the machine under it may change; use another image.'
-        : `Image sha256:${base.hash} is not in the store, so nothing can be put on it.`,
-    );
+    throw new Failure("unsupported", `Image sha256:${base.hash} is not in the store, so nothing can be put on it.`);
   if (below.layers.length >= LAYERS_MAX)
     throw new Failure(
       "request_invalid",
@@ -217,8 +223,8 @@ async function derive(
         cause: error,
       });
     }
-    const layers = await commitLayer(parts, root, below);
-    return resolved(parts, layers, `sha256:${layers.hash}`);
+    const record = await commitLayer(parts, root, below);
+    return onItsBase(parts, resolved(parts, record, `sha256:${record.hash}`), record);
   });
 }
 
@@ -226,7 +232,7 @@ async function commitLayer(parts: StoreParts, root: string, below: ImageRecord):
   const { folder, ownership, records, runtime } = parts;
   return withLock("commit", { runtime, folder: join(folder, "lock") }, async () => {
     const layers = [await keepTree(folder, root, ownership, undefined), ...below.layers];
-    const record = { ...below, hash: imageHash(layers), layers, createdAt: runtime.now() };
+    const record = { ...below, hash: imageHash(layers, below.isOnHost), layers, createdAt: runtime.now() };
     hold(parts.holdFolder, parts.token, record.hash);
     if (records.image(record.hash) === null) records.writeImage(record);
     return record;

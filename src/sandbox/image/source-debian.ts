@@ -112,7 +112,7 @@ async function build(plan: DebianPlan, snapshotMirror: string | null, context: B
     program: isRoot ? "unshare" : program,
     args: isRoot ? [...APART, program, "--mode=root", ...args] : ["--mode=unshare", ...args],
     log: context.log,
-    envVars: { TMPDIR: temporary, PATH: "/usr/sbin:/usr/bin:/sbin:/bin", SANDLOT_PACKAGES: stanzas },
+    envVars: { TMPDIR: temporary, PATH: "/usr/sbin:/usr/bin:/sbin:/bin" },
     signal: context.signal,
     onLine: (line) => context.onLine(line.replace(/^I: /, "")),
     read: (stdout) => context.tree.lay(readTar(decompressed(stdout))),

@@ -25,6 +25,8 @@ const IMAGE = z.object({
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   /** Top first. */
   layers: z.array(LAYER).min(1),
+  /** Below them lies the machine's own system, as it is when a sandbox is made. */
+  isOnHost: z.boolean().default(false),
   envVars: z.record(z.string(), z.string()),
   workdir: z.string().nullable(),
   createdAt: z.number(),
