@@ -34,17 +34,12 @@ const REQUEST: SandboxRequest = {
   lifetimeMs: EXPORT_MS,
 };
 
-/** Throws `unsupported` for an image that is not whole in the store, `image_unavailable`, `sandbox_unavailable`. */
+/** Throws `unsupported` where layers cannot be sealed, `image_unavailable`, `sandbox_unavailable`. */
 export function persistLayer(options: PersistOptions): (image: ResolvedImage, layer: Layer) => Promise<ImageReference> {
   const { runtime, engine, images } = options;
   return async (image, layer) => {
     const { stacks } = engine;
-    if (stacks === null || image.bindsSystem)
-      throw new Failure(
-        "unsupported",
-        `A snapshot of image "${image.reference}" cannot be kept: part of it is this machine's own system. ` +
-          "Use a debian:, oci:, dockerfile:, folder: or tar: image for that.",
-      );
+    if (stacks === null) throw new Failure("unsupported", "Without sealed layers no snapshot can be kept.");
     await stacks.flatten(layer);
     const sandboxId = runtime.id().toLowerCase();
     const network = networkControl({ runtime, requested: REQUEST.network });

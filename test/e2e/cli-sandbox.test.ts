@@ -1,0 +1,91 @@
+/** Sandboxes through the command line: a command in a fresh one, an episode's files after a turn, a short measurement. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { SandboxBench } from "../../src/sandbox/bench/report.ts";
+import { CLI, cleanEnvVars, type Ended, ROOT, runProgram, sandlot } from "./run-program.ts";
+
+let folder = "";
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "sandlot-cli-sandbox-"));
+});
+
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+function command(...args: string[]): Promise<Ended> {
+  return sandlot(args, { envVars: cleanEnvVars({ SANDLOT_DATA: join(folder, "data") }) });
+}
+
+test("a command in a fresh sandbox gives its output, both streams apart, and its exit code", async () => {
+  const ended = await command("sandbox", "shell", "host", "--", "sh", "-c", "echo out; echo err >&2; id -u; exit 7");
+  expect(ended).toMatchObject({ exitCode: 7, stdout: "out\n0\n", stderr: "err\n" });
+  const agent = await command("sandbox", "shell", "--user", "agent", "host", "--", "id", "-u");
+  expect(agent).toMatchObject({ exitCode: 0, stdout: "1000\n" });
+});
+
+test("what is piped in reaches the command, and its end too", async () => {
+  const piped = `printf 'one\\ntwo\\n' | ${process.execPath} ${CLI} sandbox shell host -- wc -l`;
+  const ended = await runProgram("/bin/sh", ["-c", piped]);
+  expect(ended).toMatchObject({ exitCode: 0, stdout: "2\n" });
+});
+
+test("a person at a terminal gets a terminal inside, of the same size", async () => {
+  const inside = `stty rows 31 cols 97; ${process.execPath} ${CLI} sandbox shell host -- stty size`;
+  const ended = await runProgram("script", ["-qec", inside, "/dev/null"]);
+  expect(ended.stdout.replaceAll("\r", "")).toMatch(/^31 97$/m);
+});
+
+test("an image, a user or a command that is not there is a sentence and a usage error", async () => {
+  for (const [args, message] of [
+    [["sandbox", "shell", "nonsense:image"], "nonsense:image"],
+    [["sandbox", "shell", `sha256:${"0".repeat(64)}`], "is not in the store"],
+    [["sandbox", "shell", "--user", "nobody-here", "host", "--", "true"], "nobody-here"],
+    [["sandbox", "shell", "host", "--", "no-such-program"], "no-such-program could not start"],
+    [["sandbox", "shell", "--network", "10.0.0.1", "host", "--", "true"], "10.0.0.1"],
+    [["sandbox", "bench", "nothing"], "nothing"],
+    [["sandbox", "shell", "--memory", "-1"], "positive"],
+  ] as const) {
+    const ended = await command(...args);
+    expect([args, ended.exitCode === 0]).toEqual([args, false]);
+    expect(ended.stderr).toContain(message);
+    expect(ended.stderr).not.toMatch(/mistake of Sandlot|at .*\.ts:\d/);
+  }
+});
+
+test("a run that keeps its turns can be opened again as it was after each of them", async () => {
+  const task = join(ROOT, "tasks", "mend-service-config");
+  const kept = await command("evaluate", task, "--policy", "oracle", "--snapshots", "turns", "--json");
+  expect(kept.exitCode).toBe(0);
+  const { runId } = JSON.parse(kept.stdout) as { runId: string };
+  const after = (turn: string): Promise<Ended> =>
+    command("episode", "fork", runId, "1", "--turn", turn, "--", "sh", "-c", "id -un; cat /app/config.json");
+  const first = await after("1");
+  expect(first).toMatchObject({ exitCode: 0 });
+  expect(first.stdout).toMatch(/^agent\n\{/);
+  expect(first.stderr).toContain(`Episode ${runId}-1 after turn 1.`);
+  const missing = await after("99");
+  expect(missing.exitCode).not.toBe(0);
+  expect(missing.stderr).toContain("It keeps those after turns 1");
+
+  const without = await command("evaluate", task, "--policy", "oracle", "--json");
+  const other = (JSON.parse(without.stdout) as { runId: string }).runId;
+  const nothing = await command("episode", "fork", `${other}-1`);
+  expect(nothing.stderr).toContain("--snapshots turns");
+});
+
+test("the measurement prints the same figures for people and machines, failures counted", async () => {
+  const ended = await command("sandbox", "bench", "namespace", "--scale", "0.01", "--json");
+  expect(ended.exitCode).toBe(0);
+  const bench = JSON.parse(ended.stdout) as SandboxBench;
+  expect(bench.quantities.map(({ failures }) => failures).every((count) => count === 0)).toBe(true);
+  for (const { name, p50 } of bench.quantities) {
+    expect(ended.stderr).toContain(name);
+    expect(ended.stderr).toContain(p50?.toFixed(2));
+  }
+  expect(bench.figures.every(({ value }) => value !== null && Number.isFinite(value))).toBe(true);
+  expect(bench.loadAverageBefore).toHaveLength(3);
+});
