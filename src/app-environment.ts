@@ -26,13 +26,13 @@ export interface Environments {
 export function openEnvironments(): Environments {
   const { sandbox } = recipeSchema.parse({});
   const machinery = openMachinery(sandbox, availableParallelism(), verdictMemory(), SYSTEM_TEXT);
-  const { pool, runtime } = machinery;
+  const { pool, runtime, images } = machinery;
   const grader = createGrader({
     pool,
     runtime,
     verifier: createVerifier({ runtime }),
     verdicts: verdictMemory(),
-    identity: verdictIdentityOn(runtime),
+    identity: verdictIdentityOn(images),
   });
   const tools = [shellTool(), viewTool(), editTool(), submitTool()];
   return {

@@ -6,7 +6,6 @@ import { Failure } from "./core/errors.ts";
 import type { GcReport, ImageEvent, ImageStore, StoredImage, VerifyReport } from "./sandbox/image/image-contract.ts";
 import { openImageStore } from "./sandbox/image/image-store.ts";
 import { type RecipeSummary, recipeSummaries } from "./sandbox/image/recipe.ts";
-import { userIds } from "./sandbox/user-ids.ts";
 
 export type { GcReport, ImageEvent, RecipeSummary, StoredImage, VerifyReport };
 
@@ -88,8 +87,7 @@ export async function collectImages(keepBytes: number): Promise<GcReport> {
 }
 
 async function withStore<T>(use: (store: ImageStore) => Promise<T>): Promise<T> {
-  const { base, kind } = userIds();
-  const store = openImageStore({ runtime, ownership: { base, isSingle: kind === "self" } });
+  const store = openImageStore({ runtime });
   try {
     return await use(store);
   } finally {

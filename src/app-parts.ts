@@ -18,7 +18,8 @@ import { shellTool } from "./policy/tool/shell.ts";
 import { submitTool } from "./policy/tool/submit.ts";
 import type { Recipe } from "./run/recipe.ts";
 import { systemRuntime } from "./runtime/system.ts";
-import { buildHostImage } from "./sandbox/host-image.ts";
+import type { ImageStore } from "./sandbox/image/image-contract.ts";
+import { openImageStore } from "./sandbox/image/image-store.ts";
 import { sandboxPool } from "./sandbox/pool.ts";
 import { namespaceProvider, requireLinux } from "./sandbox/provider-namespace.ts";
 import { recent } from "./store/recent.ts";
@@ -34,6 +35,7 @@ export const SYSTEM_TEXT =
 export interface Machinery {
   readonly runtime: Runtime;
   readonly provider: SandboxProvider;
+  readonly images: ImageStore;
   readonly pool: SandboxPool;
   readonly runEpisode: EpisodeRunner;
   close(): Promise<void>;
@@ -48,7 +50,8 @@ export function openMachinery(
   verdicts: VerdictMemory,
   systemText: string | null,
 ): Machinery {
-  const provider = namespaceProvider({ runtime });
+  const images = openImageStore({ runtime });
+  const provider = namespaceProvider({ runtime, images });
   const pool = sandboxPool({
     provider,
     runtime,
@@ -62,7 +65,7 @@ export function openMachinery(
     pool,
     verifier: createVerifier({ runtime }),
     verdicts,
-    identity: verdictIdentityOn(runtime),
+    identity: verdictIdentityOn(images),
     tools: [shellTool(), submitTool()],
     systemText,
     snapshots: sandbox.snapshots,
@@ -72,11 +75,13 @@ export function openMachinery(
   return {
     runtime,
     provider,
+    images,
     pool,
     runEpisode,
     close: async () => {
       await pool.drain();
       await provider.close();
+      await images.close();
     },
   };
 }
@@ -90,11 +95,10 @@ export async function requireSandboxes(): Promise<void> {
   await buildNative("helper");
 }
 
-/** Identity of a verdict on this machine's image; the image is looked at when the first verdict asks. */
-export function verdictIdentityOn(clock: Runtime): GraderOptions["identity"] {
-  let imageHash: string | null = null;
-  return ({ task, artifacts, gradingSeed, verifierVersion }) => {
-    imageHash ??= buildHostImage(clock).hash;
+/** Identity of a verdict on the task's image as it is in the store; an image is looked at when its first verdict asks. */
+export function verdictIdentityOn(images: ImageStore): GraderOptions["identity"] {
+  return async ({ task, artifacts, gradingSeed, verifierVersion }) => {
+    const { hash: imageHash } = await images.resolve(task.image);
     return verdictIdentity({
       artifactsHash: artifacts.hash,
       verifierHash: task.verifierHash,

@@ -24,7 +24,7 @@ export interface GraderOptions {
   readonly pool: SandboxPool;
   readonly verifier: Verifier;
   readonly verdicts: VerdictMemory;
-  readonly identity: (input: VerdictIdentityInput) => string;
+  readonly identity: (input: VerdictIdentityInput) => string | Promise<string>;
   readonly runtime: Runtime;
 }
 
@@ -55,7 +55,7 @@ export function createGrader(options: GraderOptions): Grader {
   const flights = new Map<string, Flight>();
   return {
     async grade(input) {
-      const identity = options.identity({
+      const identity = await options.identity({
         task: input.task,
         artifacts: input.artifacts,
         gradingSeed: input.gradingSeed,

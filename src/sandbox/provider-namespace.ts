@@ -15,7 +15,6 @@ import { persistLayer } from "./persist-layer.ts";
 import { probeNamespaces } from "./probe.ts";
 import { checkRoutes, type ProxyOptions } from "./proxy/proxy.ts";
 import { sweepLeftovers } from "./sweep.ts";
-import { userIds } from "./user-ids.ts";
 import { type GroupSupport, runParent } from "./zygote.ts";
 
 export { requireLinux } from "./namespace-engine.ts";
@@ -89,9 +88,7 @@ export function namespaceProvider(options: NamespaceProviderOptions): SandboxPro
 }
 
 function defaultImages({ runtime, imageFolder }: NamespaceProviderOptions): ImageStore {
-  const { base, kind } = userIds();
-  const folder = imageFolder === undefined ? {} : { folder: imageFolder };
-  return openImageStore({ runtime, ownership: { base, isSingle: kind === "self" }, ...folder });
+  return openImageStore({ runtime, ...(imageFolder === undefined ? {} : { folder: imageFolder }) });
 }
 
 function retryKey({ attemptId, role, fence, labels }: SandboxRequest): string | null {

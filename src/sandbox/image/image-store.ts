@@ -20,7 +20,6 @@ import {
   type ImageOwnership,
   type ImageStore,
   LAYERS_MAX,
-  MAPPED,
   type ResolvedImage,
   type ResolveOptions,
   type StoredImage,
@@ -38,7 +37,7 @@ export interface ImageStoreOptions {
   readonly runtime: Runtime;
   /** Default `images` in the user's cache. */
   readonly folder?: string;
-  /** Default root mode's. */
+  /** Default what this process's user can give its sandboxes. */
   readonly ownership?: ImageOwnership;
   /** Looked through in order; default `images` of the working folder, then those that come with Sandlot. */
   readonly recipeFolders?: readonly string[];
@@ -46,9 +45,14 @@ export interface ImageStoreOptions {
   readonly snapshotMirror?: string | null;
 }
 
+function ownershipOfUser(): ImageOwnership {
+  const { base, kind } = userIds();
+  return { base, isSingle: kind === "self" };
+}
+
 /** Opens without writing anything; folders are made by the first build. */
 export function openImageStore(options: ImageStoreOptions): ImageStore {
-  const { runtime, ownership = MAPPED } = options;
+  const { runtime, ownership = ownershipOfUser() } = options;
   const folder = options.folder ?? join(cacheFolder(), "images");
   const parts: StoreParts = {
     runtime,
