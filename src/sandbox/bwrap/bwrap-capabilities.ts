@@ -1,0 +1,85 @@
+/**
+ * What a bwrap sandbox keeps and what it does not, as data, each case of the conformance suite that it cannot keep with
+ * its reason. A request for more is refused by name.
+ */
+import { Failure } from "../../core/errors.ts";
+import type { Isolation, SandboxCapabilities, SandboxRequest } from "../../core/sandbox.ts";
+import type { UserIds } from "../user-ids.ts";
+
+const STRENGTH: readonly Isolation[] = ["process", "namespace", "gvisor", "vm"];
+
+const NO_COUNT = "without a pids group the kernel refuses forks beyond the limit, but counts no refusal";
+const NO_SNAPSHOT = "bwrap seals no layer, so there is no snapshot, fork or reset";
+const NO_NETWORK = "this provider has no network but none: its agent holds no relay to the host's proxy";
+const NO_USERS = "with one id only, root is the only user of a sandbox; a range of ids in /etc/subuid gives it others";
+/** Cases that run commands as another user than root. */
+const CASES_OF_USERS = [11, 12, 20, 35, 40, 47, 48, 55, 69, 70, 74, 75, 77];
+
+const UNSUPPORTED: SandboxCapabilities["unsupported"] = {
+  7: NO_COUNT,
+  8: NO_COUNT,
+  10: NO_COUNT,
+  12: "the /proc that bwrap mounts shows the agent; tracing and reading it are refused all the same",
+  25: "bwrap takes a size for a tmpfs and no number of files",
+  28: "without a control group nothing holds a command to its share of the processor",
+  57: NO_NETWORK,
+  59: NO_SNAPSHOT,
+  66: NO_SNAPSHOT,
+  67: NO_SNAPSHOT,
+  78: "the files of a sandbox lie in one tmpfs with those of its image, so the agent can tell no diff",
+};
+
+export function bwrapCapabilities(ids: UserIds): SandboxCapabilities {
+  const isSingle = ids.kind === "self";
+  const unusable = isSingle ? Object.fromEntries(CASES_OF_USERS.map((number) => [number, NO_USERS])) : {};
+  return {
+    isolation: "namespace",
+    network: ["off"],
+    limits: {
+      cpus: "none",
+      memoryBytes: "sampled",
+      diskBytes: "enforced",
+      filesMax: "none",
+      /* The kernel counts for each user alone, so with several users the agent watches their sum. */
+      processesMax: isSingle ? "enforced" : "sampled",
+      shmBytes: "enforced",
+    },
+    oomEvidence: "none",
+    killTree: "pid-namespace",
+    snapshot: "none",
+    forksMax: 0,
+    unsupported: { ...unusable, ...UNSUPPORTED },
+  };
+}
+
+/** Throws what says why this provider cannot keep the request; nothing is weakened or ignored in silence. */
+export function refuseUnkept(request: SandboxRequest): void {
+  const { isolationMin, network, limits, seccomp, image } = request;
+  if (STRENGTH.indexOf(isolationMin) > STRENGTH.indexOf("namespace"))
+    throw new Failure(
+      "isolation_too_weak",
+      `Isolation "${isolationMin}" was asked for; the bwrap provider offers "namespace".`,
+    );
+  if (network.mode !== "off")
+    throw new Failure(
+      "unsupported",
+      `Network mode "${network.mode}" was asked for; the bwrap provider offers "off" only. Use the namespace provider.`,
+    );
+  if (seccomp === "strict")
+    throw new Failure("unsupported", "The bwrap provider has no strict seccomp profile. Use the namespace provider.");
+  if (image !== "host")
+    throw new Failure(
+      "image_unavailable",
+      `Image "${image}" was asked for; the bwrap provider offers "host" only, because bwrap cannot stack layers before 0.11.`,
+    );
+  for (const [name, value] of Object.entries(limits)) {
+    const isValid = Number.isFinite(value) && value > 0 && (name === "cpus" || Number.isInteger(value));
+    if (!isValid)
+      throw new Failure("request_invalid", `Sandbox limit ${name} must be a positive whole number, not ${value}.`);
+  }
+  for (const [name, value] of [
+    ["lifetimeMs", request.lifetimeMs],
+    ["idleMs", request.idleMs ?? 1],
+  ] as const)
+    if (!(value > 0)) throw new Failure("request_invalid", `Sandbox ${name} must be positive, not ${value}.`);
+}

@@ -1,0 +1,91 @@
+"""Makes the sandbox's own files and takes away what no command may ever get back, before the first command."""
+import posix
+
+import resource
+import system
+
+PR_SET_DUMPABLE, PR_SET_NAME = 4, 15
+
+_skeleton, _filters = [], (b"", b"")
+files_before = 0
+
+
+def prepare(skeleton, filters):
+    global _skeleton, _filters
+    _skeleton, _filters = skeleton, filters
+
+
+def filter_of_commands():
+    """In addition to the agent's, added by each command before it executes, because only then is its mark set."""
+    return _filters[1]
+
+
+def _place(path, mode, uid, kind, data):
+    if kind == "link":
+        posix.symlink(data, path)
+    elif kind == "file":
+        fd = posix.open(path, posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC | posix.O_CLOEXEC, 0o600)
+        system.write_all(fd, data)
+        posix.fchmod(fd, mode)
+        posix.close(fd)
+    else:
+        try:
+            posix.mkdir(path)
+        except FileExistsError:
+            pass  # a place for a mount, made before
+        posix.chmod(path, mode)
+    if uid != 0:
+        posix.chown(path, uid, uid, follow_symlinks=False)
+
+
+def _limit(kind, most):
+    hard = resource.getrlimit(kind)[1]
+    wanted = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(kind, (wanted, wanted))
+
+
+def enter(request):
+    """Throws OSError. A limit of processes is the kernel's count of one user's; one more for the agent, which is root's."""
+    global files_before
+    posix.umask(0)
+    is_single = request.get(b"ids") == b"self"
+    for path, mode, uid, kind, data in _skeleton:
+        _place(path, mode, 0 if is_single else uid, kind, data)
+    posix.umask(0o022)
+    _show_cores(int(request[b"cores"]))
+    disk = posix.statvfs("/")
+    files_before = disk.f_files - disk.f_ffree
+    cores = int(request[b"cores"])
+    mine = sorted(posix.sched_getaffinity(0))
+    first = int(request[b"first"]) % len(mine)
+    posix.sched_setaffinity(0, [mine[(first + at) % len(mine)] for at in range(min(cores, len(mine)))])
+    # A core limit of 0 would still start a core handler behind a pipe; 1 is the kernel's word for "not even that".
+    for kind, most in (
+        (resource.RLIMIT_CORE, 1),
+        (resource.RLIMIT_NOFILE, 4096),
+        (resource.RLIMIT_MEMLOCK, 8 << 20),
+        (resource.RLIMIT_MSGQUEUE, 819200),
+        (resource.RLIMIT_SIGPENDING, 4096),
+        (resource.RLIMIT_RTPRIO, 0),
+        (resource.RLIMIT_NICE, 0),
+        (resource.RLIMIT_NPROC, int(request[b"processes"]) + 1),
+    ):
+        _limit(kind, most)
+    system.forget_words()
+    system.call(system.PRCTL, PR_SET_NAME, b"sandlot-agent\0")
+    # Nobody inside may trace the agent or read its memory.
+    system.call(system.PRCTL, PR_SET_DUMPABLE, 0)
+    system.install_filter(_filters[0])
+
+
+def _show_cores(count):
+    """What libc, lscpu and runtimes read before they ask the scheduler."""
+    at = "/sys"
+    for name in ("devices", "system", "cpu"):
+        at += "/" + name
+        posix.mkdir(at, 0o755)
+    listed = b"0-%d\n" % (count - 1) if count > 1 else b"0\n"
+    for name in ("online", "possible", "present"):
+        _place(f"{at}/{name}", 0o444, 0, "file", listed)
+    for number in range(count):
+        posix.mkdir(f"{at}/cpu{number}", 0o755)

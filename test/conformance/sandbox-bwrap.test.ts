@@ -1,0 +1,53 @@
+/** Sandboxes of bubblewrap pass the suite with the agent written in Python, and leave no process or descriptor behind. */
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { expect } from "vitest";
+import { systemRuntime } from "../../src/runtime/system.ts";
+import { bwrapProvider } from "../../src/sandbox/provider-bwrap.ts";
+import type { LeakCheck } from "./case.ts";
+import { sandboxConformance } from "./sandbox.ts";
+
+const WAIT_MS = 10_000;
+
+sandboxConformance(() => bwrapProvider({ runtime: systemRuntime() }), { skip: reasonToSkip(), leakCheck });
+
+function reasonToSkip(): string | null {
+  const { status } = spawnSync("bwrap", ["--version"], { stdio: "ignore" });
+  return status === 0 ? null : "This machine has no bwrap: apt-get install bubblewrap.";
+}
+
+/** Children of this process and what it holds open; a first sandbox brings up what a provider keeps between two. */
+async function leakCheck(...[provider, request]: Parameters<LeakCheck>): Promise<() => Promise<void>> {
+  for (let round = 0; round < 2; round += 1)
+    await (await provider.create(request, new AbortController().signal)).destroy();
+  await settled(() => children().length === 0);
+  const before = descriptors();
+  return async () => {
+    expect(await provider.list(), "sandboxes left behind").toEqual([]);
+    await settled(() => children().length === 0 && descriptors() <= before);
+    expect(children(), "processes left behind").toEqual([]);
+    expect(descriptors(), "descriptors left open").toBeLessThanOrEqual(before);
+  };
+}
+
+async function settled(isSo: () => boolean): Promise<void> {
+  const end = performance.now() + WAIT_MS;
+  while (!isSo() && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+function children(): string[] {
+  return readdirSync("/proc").flatMap((pid) => {
+    try {
+      const [name, rest] = readFileSync(`/proc/${pid}/stat`, "utf8")
+        .split(/\((.*)\) /s)
+        .slice(1);
+      return /^\d+$/.test(pid) && Number(rest?.split(" ")[1]) === process.pid ? [`${pid} ${name}`] : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+function descriptors(): number {
+  return readdirSync("/proc/self/fd").length;
+}
