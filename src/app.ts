@@ -9,10 +9,11 @@ import { evaluateTarget } from "./app-evaluate.ts";
 import { packageFolder, runtime } from "./app-parts.ts";
 import { resumeTraining, startTraining } from "./app-train.ts";
 import { Failure } from "./core/errors.ts";
-import type { ProbeReport } from "./core/sandbox.ts";
+import type { ProbeLine, ProbeReport, SandboxProvider } from "./core/sandbox.ts";
 import type { Store } from "./core/store.ts";
 import type { Task } from "./core/task.ts";
 import { METRICS } from "./observe/catalogue.ts";
+import { dockerProvider } from "./sandbox/provider-docker.ts";
 import { namespaceProvider } from "./sandbox/provider-namespace.ts";
 import { openStore } from "./store/open-store.ts";
 import { readTaskFolder } from "./task/read-folder.ts";
@@ -61,12 +62,22 @@ export function openReader(folder: string): Promise<Store> {
 
 /** What this machine can do, per sandbox provider. */
 export async function doctor(): Promise<readonly ProbeReport[]> {
-  const provider = namespaceProvider({ runtime });
+  const first = await probeOf(namespaceProvider({ runtime }));
+  const others = [await probeOf(dockerProvider({ runtime }))];
+  /* One provider is enough for a run; the others are offers. */
+  return [first, ...others.map((report) => ({ ...report, lines: report.lines.map(asOffer) }))];
+}
+
+async function probeOf(provider: SandboxProvider): Promise<ProbeReport> {
   try {
-    return [await provider.probe()];
+    return await provider.probe();
   } finally {
     await provider.close();
   }
+}
+
+function asOffer(line: ProbeLine): ProbeLine {
+  return { ...line, required: false };
 }
 
 /** Builds the native parts that are not built yet; tells one line each. */
