@@ -35,7 +35,9 @@ static const int DENIED[] = {
     SYS_delete_module, SYS_swapon, SYS_swapoff, SYS_reboot, SYS_acct, SYS_quotactl, SYS_syslog, SYS_settimeofday,
     SYS_clock_settime, SYS_adjtimex, SYS_clock_adjtime, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp,
     SYS_fanotify_init, SYS_vhangup, SYS_move_pages, SYS_migrate_pages, SYS_mbind, SYS_set_mempolicy,
-    SYS_lookup_dcookie, SYS_nfsservctl, SYS_pidfd_getfd, QUOTACTL_FD, MEMFD_SECRET, SET_HOME_NODE,
+    SYS_lookup_dcookie, SYS_nfsservctl, SYS_pidfd_getfd,
+    SYS_io_setup, /* its contexts are counted for the whole machine */
+    QUOTACTL_FD, MEMFD_SECRET, SET_HOME_NODE,
     STATMOUNT, LISTMOUNT, OPEN_TREE_ATTR,
 #ifdef __x86_64__
     SYS_iopl, SYS_ioperm, SYS_modify_ldt, SYS_uselib, SYS_ustat, SYS_sysfs, SYS__sysctl,
@@ -46,6 +48,7 @@ static const int DENIED[] = {
 #define NAMESPACE_FLAGS \
   (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWCGROUP)
 
+#define IOPRIO_OF_USER 3 /* IOPRIO_WHO_USER, which libc does not declare */
 #define PROGRAM_MAX 1024
 static struct sock_filter program[PROGRAM_MAX];
 static unsigned short length;
@@ -161,6 +164,27 @@ static void keep_limits(void) {
 #endif
 }
 
+/* Falls through with the number loaded again where argument `index` of `call` is another value. */
+static void refuse_when(int call, unsigned index, uint32_t value) {
+  add(EQUAL, (uint32_t)call, 0, 4);
+  load(ARGUMENT(index));
+  add(EQUAL, value, 0, 1);
+  answer(EPERM);
+  load(NUMBER);
+}
+
+/* Root of a sandbox has the agent's user id, by which alone the kernel lets it set these of PID 1: with a limit it could
+   end or blind the agent, which would read as a fault of the machine. */
+static void spare_agent(void) {
+  static const int by_pid[] = {SYS_prlimit64, SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr,
+                               SYS_sched_setaffinity};
+  for (size_t at = 0; at < sizeof by_pid / sizeof *by_pid; at++) refuse_when(by_pid[at], 0, 1);
+  refuse_when(SYS_setpriority, 1, 1);
+  refuse_when(SYS_setpriority, 0, PRIO_USER);
+  refuse_when(SYS_ioprio_set, 1, 1);
+  refuse_when(SYS_ioprio_set, 0, IOPRIO_OF_USER);
+}
+
 /* The flags of clone3 lie behind a pointer, where no filter can read them, and libc falls back to clone. The agent itself
    needs it, to start a command inside its control group, so each command adds this filter before it executes. */
 bool seccomp_for_command(void) {
@@ -168,6 +192,7 @@ bool seccomp_for_command(void) {
   load(NUMBER);
   add(EQUAL, SYS_clone3, 0, 1);
   answer(ENOSYS);
+  spare_agent();
   keep_limits();
   if (is_strict) filter_unlisted();
   else allow();

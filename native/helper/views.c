@@ -11,11 +11,15 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+/* The machine's number of terminals is shared as well. */
+#define TERMINALS "newinstance,ptmxmode=0666,mode=0620,max=128"
+
 /* Each could tell of, or reach, the host; missing ones are fine. */
 static const char *const MASKED[] = {"kcore", "keys", "key-users", "sysrq-trigger", "timer_list", "sched_debug", "kmsg"};
 static const char *const READ_ONLY[] = {"sys", "irq", "bus"};
 
-/* All sandboxes together share the host's number of inotify instances, so that one must not be able to take them all.
+/* All sandboxes together share the host's number of inotify instances and watches, so that one must not be able to take
+   them all.
    Shared memory of the System V kind has no file system whose size would bound it. A kernel without a switch keeps its
    own value. */
 static void close_switches(const struct box_request *request) {
@@ -23,6 +27,7 @@ static void close_switches(const struct box_request *request) {
   snprintf(pages, sizeof pages, "%llu", (unsigned long long)(request->shm_bytes / 4096 + 1));
   write_text(AT_FDCWD, BOX_ROOT "/proc/sys/user/max_user_namespaces", "0");
   write_text(AT_FDCWD, BOX_ROOT "/proc/sys/user/max_inotify_instances", "16");
+  write_text(AT_FDCWD, BOX_ROOT "/proc/sys/user/max_inotify_watches", "8192");
   write_text(AT_FDCWD, BOX_ROOT "/proc/sys/kernel/shmall", pages);
 }
 
@@ -31,7 +36,7 @@ const char *views_mount(const struct box_request *request) {
   if (mount("/dev", BOX_ROOT "/dev", NULL, MS_BIND | MS_REC, NULL) != 0) return "bind /dev";
   snprintf(options, sizeof options, "mode=1777,size=%llu", (unsigned long long)request->shm_bytes);
   if (mount("tmpfs", BOX_ROOT "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, options) != 0) return "mount /dev/shm";
-  if (mount("devpts", BOX_ROOT "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620") != 0)
+  if (mount("devpts", BOX_ROOT "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, TERMINALS) != 0)
     return "mount /dev/pts";
   const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
   snprintf(options, sizeof options, "hidepid=2,gid=%d", PROCESS_READERS_GID);

@@ -64,6 +64,7 @@ const LIMITS: readonly Fault[] = [
 
 const DOORS: readonly Fault[] = [
   { breaks: "12", what: "shows its agent", ...outputReplacing(/False/, "True") },
+  { breaks: "12b", what: "lets its agent be slowed down", ...outputReplacing(/^$/, "policy\n") },
   {
     breaks: "46",
     what: "lets system folders be written",

@@ -51,6 +51,31 @@ export const KERNEL_CASES: readonly ConformanceCase[] = [
       }),
   },
   {
+    number: 12,
+    part: "b",
+    title: "nothing inside can limit, slow down or move the agent, not even root",
+    run: (boxes) =>
+      boxes.with(async (sandbox) => {
+        const script = [
+          "import os, resource as r",
+          "def attempt(name, act):",
+          "  try: act(); print(name)",
+          "  except OSError: pass",
+          "for kind in (r.RLIMIT_NICE, r.RLIMIT_NOFILE, r.RLIMIT_CPU): attempt(f'limit {kind}', lambda: r.prlimit(1, kind, r.prlimit(os.getpid(), kind)))",
+          "for which in (os.PRIO_PROCESS, os.PRIO_PGRP): attempt(f'priority {which}', lambda: os.setpriority(which, 1, 1))",
+          "attempt('priority of the user', lambda: os.setpriority(os.PRIO_USER, 0, 1))",
+          "attempt('policy', lambda: os.sched_setscheduler(1, os.SCHED_BATCH, os.sched_param(0)))",
+          "attempt('parameters', lambda: os.sched_setparam(1, os.sched_param(0)))",
+          "attempt('cores', lambda: os.sched_setaffinity(1, os.sched_getaffinity(0)))",
+          /* Of itself a program may set all of them. */
+          "r.prlimit(0, r.RLIMIT_NOFILE, (64, 64)); os.nice(1); os.sched_setaffinity(0, os.sched_getaffinity(0))",
+        ].join("\n");
+        for (const user of ["root", "agent"])
+          expect(await output(sandbox, ["python3", "-c", script], { user })).toBe("");
+        expect(await output(sandbox, "nice; ulimit -n")).toBe("0\n4096\n");
+      }),
+  },
+  {
     number: 46,
     title: "system folders and kernel settings cannot be written, nor mounted writable",
     run: (boxes) =>

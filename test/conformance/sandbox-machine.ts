@@ -19,6 +19,9 @@ const BOUNDS: Readonly<Record<string, number>> = {
   queues: 1_024,
   keys: 0,
   watchers: 16,
+  watches: 8_192,
+  terminals: 128,
+  contexts: 0,
   files: 4_096,
   pipes: 2_048,
   core: 0,
@@ -119,7 +122,7 @@ export const MACHINE_CASES: readonly ConformanceCase[] = [
   },
   {
     number: 30,
-    title: "locked and huge pages, shared memory, queues, keys, watchers, pipes, files and cores have ends",
+    title: "locked and huge pages, shared memory, queues, keys, watchers, terminals, pipes, files and cores have ends",
     run: (boxes) =>
       boxes.with(async (sandbox) => {
         const program = await placeProgram(sandbox, "hogs");

@@ -23,7 +23,7 @@ static const struct { const char *name; long number; } calls[] = {
     CALL(swapoff), CALL(reboot), CALL(acct), CALL(quotactl), CALL(syslog), CALL(settimeofday), CALL(clock_settime),
     CALL(adjtimex), CALL(clock_adjtime), CALL(process_vm_readv), CALL(process_vm_writev), CALL(kcmp),
     CALL(fanotify_init), CALL(vhangup), CALL(move_pages), CALL(migrate_pages), CALL(mbind), CALL(set_mempolicy),
-    CALL(pidfd_getfd), {"memfd_secret", 447}, {"quotactl_fd", 443}, {"statmount", 457}, {"listmount", 458},
+    CALL(io_setup), CALL(pidfd_getfd), {"memfd_secret", 447}, {"quotactl_fd", 443}, {"statmount", 457}, {"listmount", 458},
 #ifdef __x86_64__
     CALL(iopl), CALL(ioperm), CALL(modify_ldt), CALL(uselib), CALL(ustat), CALL(sysfs),
 #endif

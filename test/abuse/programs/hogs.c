@@ -1,6 +1,7 @@
 /*
  * Expected: each line "<what> <amount>" stays below its bound: mlock 8 MiB, huge 0, shm the limit of memory, queues 1024,
- * keys 0, watchers 16, pipes and files 4096, core 0. Takes as much as it can of everything that is not a page of a file.
+ * keys 0, watchers 16, watches 8192, terminals 128, contexts of asynchronous input and output 0, pipes and files 4096,
+ * core 0. Takes as much as it can of everything that is not a page of a file.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -75,6 +76,34 @@ static unsigned long watchers(void) {
   return had;
 }
 
+/* Each file can be watched once by each watcher. */
+static unsigned long watches(void) {
+  unsigned long had = 0;
+  int watcher;
+  while (had < 20000 && (watcher = inotify_init1(O_CLOEXEC)) >= 0)
+    for (int at = 0; at < 1500; at++) {
+      char name[32];
+      snprintf(name, sizeof name, "/tmp/w%d", at);
+      int file = open(name, O_CREAT | O_RDONLY | O_CLOEXEC, 0600);
+      if (file < 0 || inotify_add_watch(watcher, name, IN_MODIFY) < 0) break;
+      close(file);
+      had++;
+    }
+  return had;
+}
+
+static unsigned long terminals(void) {
+  unsigned long had = 0;
+  while (had < 1000 && open("/dev/ptmx", O_RDWR | O_NOCTTY) >= 0) had++;
+  return had;
+}
+
+static unsigned long contexts(void) {
+  unsigned long had = 0, context = 0;
+  for (; had < 16 && syscall(SYS_io_setup, 64, &context) == 0; had++) context = 0;
+  return had;
+}
+
 static unsigned long files(void) {
   unsigned long had = 0;
   while (had < 100000 && open("/dev/null", O_RDONLY) >= 0) had++;
@@ -134,6 +163,9 @@ int main(void) {
   measure("queues", queues);
   measure("keys", keys);
   measure("watchers", watchers);
+  measure("watches", watches);
+  measure("terminals", terminals);
+  measure("contexts", contexts);
   measure("files", files);
   measure("pipes", pipes);
   dump();
