@@ -175,8 +175,28 @@ async function stopEngine(
     child.stdin?.end();
     if (child.exitCode === null) await Promise.race([ended, pause(STOP_MS)]);
   }
-  for (const group of [...groupFolders()].filter((each) => !groupsBefore.has(each))) removeGroup(group);
-  rmSync(folder, { recursive: true, force: true });
+  await removeFolder(folder);
+  const groups = (): string[] => [...groupFolders()].filter((each) => !groupsBefore.has(each));
+  /* Another engine may have begun to use the same parents; those stay. */
+  for (let tries = 0; groups().length > 0 && tries < 40; tries += 1) {
+    for (const group of groups()) removeGroup(group);
+    await pause(50);
+  }
+}
+
+/** A container's last helper may still be at its storage when the engine has ended. */
+async function removeFolder(folder: string): Promise<void> {
+  const end = performance.now() + STOP_MS;
+  for (;;) {
+    for (const mount of mountsBelow(folder).reverse()) tryRun(["umount", "-l", mount]);
+    try {
+      rmSync(folder, { recursive: true, force: true });
+      return;
+    } catch (error) {
+      if (performance.now() > end) throw error;
+      await pause(50);
+    }
+  }
 }
 
 function tryRun(command: readonly string[], env: Record<string, string> = {}): void {
