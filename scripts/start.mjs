@@ -6,7 +6,7 @@
  */
 import { spawn } from "node:child_process";
 import { chmodSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { constants, tmpdir } from "node:os";
+import { constants, tmpdir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
@@ -29,7 +29,7 @@ async function main([job, ...args]) {
     return 2;
   }
   checkMachine();
-  if (job === "start") checkRoot();
+  if (job === "start") checkIds();
   installDependencies(root);
   const node = pinnedNode(root);
   if (job === "check") return check(node);
@@ -40,12 +40,31 @@ async function main([job, ...args]) {
   return run(node, ["src/cli/main.ts", "train", FIRST_LIGHT, ...args]);
 }
 
-/** Said before anything is installed: the sandboxes of this release need root. */
-function checkRoot() {
-  if (process.getuid() === 0) return;
+/** Said before anything is installed: a sandbox needs users of its own, whose ids only root or /etc/subuid can give. */
+function checkIds() {
+  const uid = process.getuid();
+  const username = userNameOf(uid);
+  const isGranted = (path) =>
+    existsSync(path) &&
+    readFileSync(path, "utf8")
+      .split("\n")
+      .map((line) => line.split(":"))
+      .some(([name, , count]) => [username, String(uid)].includes(name) && Number(count) >= 65_536);
+  const hasMappers = ["newuidmap", "newgidmap"].every((name) => existsSync(`/usr/bin/${name}`));
+  if (uid === 0 || (hasMappers && isGranted("/etc/subuid") && isGranted("/etc/subgid"))) return;
   throw new SetupError(
-    "npm start needs root, as its sandboxes are made of kernel namespaces that only root may create here. Run: sudo npm start",
+    "npm start needs root, or ids for the users inside its sandboxes. Run: sudo npm start\n" +
+      `or grant them once: sudo apt-get install uidmap && sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 ${username}`,
   );
+}
+
+/** A user may have no name. */
+function userNameOf(uid) {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(uid);
+  }
 }
 
 /** Runs the suites, then lists what was skipped and why. The last line is `N passed, N failed, N skipped`. */

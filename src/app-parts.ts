@@ -7,6 +7,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildNative } from "../native/build.ts";
 import type { EpisodeRunner } from "./core/episode.ts";
+import { Failure } from "./core/errors.ts";
 import type { Runtime } from "./core/runtime.ts";
 import type { SandboxProvider } from "./core/sandbox.ts";
 import type { SandboxPool } from "./core/sandbox-pool.ts";
@@ -22,6 +23,7 @@ import type { ImageStore } from "./sandbox/image/image-contract.ts";
 import { openImageStore } from "./sandbox/image/image-store.ts";
 import { sandboxPool } from "./sandbox/pool.ts";
 import { namespaceProvider, requireLinux } from "./sandbox/provider-namespace.ts";
+import { userIds, userName } from "./sandbox/user-ids.ts";
 import { recent } from "./store/recent.ts";
 import { loadGenerator } from "./task/generator.ts";
 import { verdictIdentity } from "./verifier/identity.ts";
@@ -88,10 +90,11 @@ export function openMachinery(
 
 /**
  * Refuses before anything is started what would otherwise fail every episode. Throws `environment_missing` with the
- * remedy: no Linux, no compiler.
+ * remedy: no Linux, no ids for users, no compiler.
  */
 export async function requireSandboxes(): Promise<void> {
   requireLinux();
+  requireUsers();
   await buildNative("helper");
 }
 
@@ -108,6 +111,18 @@ export function verdictIdentityOn(images: ImageStore): GraderOptions["identity"]
       version: verifierVersion,
     });
   };
+}
+
+/** Episodes act as one user and are graded as others, so a sandbox whose only user is root serves none. */
+function requireUsers(): void {
+  const { kind, base } = userIds();
+  if (kind !== "self") return;
+  const name = userName(base) || String(base);
+  throw new Failure(
+    "environment_missing",
+    "Tasks need sandboxes with several users, and this user may give them one id only. Run the same command with sudo, or " +
+      `grant ids once: apt-get install uidmap; usermod --add-subuids 100000-165535 --add-subgids 100000-165535 ${name}`,
+  );
 }
 
 const VERDICTS_MAX = 10_000;
