@@ -13,6 +13,7 @@ const FAILURES_MAX = 3;
 const BACK_OFF_MS = 50;
 const BACK_OFF_MS_MAX = 60_000;
 
+/** A claim that waits for a sandbox of the shape. */
 export interface ShapeWaiter {
   readonly request: SandboxRequest;
   readonly priority: number;
@@ -22,12 +23,14 @@ export interface ShapeWaiter {
   readonly reject: (error: unknown) => void;
 }
 
+/** One nobody has used, with when it became ready and when it last gave a sign of life (monotonic). */
 export interface ReadySandbox {
   readonly sandbox: Sandbox;
   readonly readyAtMs: number;
   lookedAtMs: number;
 }
 
+/** The state of one shape; only the shelf changes it. */
 export interface Shape {
   readonly key: string;
   /** Made of it: the request that was seen first, or one made up for a prewarmed shape. */
@@ -44,6 +47,7 @@ export interface Shape {
   lastFailure: Failure | null;
 }
 
+/** A shape nobody has claimed yet. */
 export function newShape(runtime: Runtime, key: string, request: SandboxRequest, coolDownMs: number): Shape {
   return {
     key,
@@ -82,6 +86,7 @@ export function noteFailure(runtime: Runtime, shape: Shape, failure: Failure, st
   return shape.failuresInRow >= FAILURES_MAX;
 }
 
+/** Notes a creation that went well: the shape is open again, and its demand knows how long one takes. */
 export function noteSuccess(shape: Shape, durationMs: number): void {
   shape.failuresInRow = 0;
   shape.openAtMs = 0;
@@ -89,8 +94,14 @@ export function noteSuccess(shape: Shape, durationMs: number): void {
   shape.demand.created(durationMs);
 }
 
+/** Whether its last creations failed too often to go on trying. */
 export function isSetAside(shape: Shape): boolean {
   return shape.failuresInRow >= FAILURES_MAX;
+}
+
+/** Whether nothing is lost by forgetting it. */
+export function isUnused(shape: Shape): boolean {
+  return shape.ready.length + shape.waiters.length + shape.creating + shape.floor === 0 && !isSetAside(shape);
 }
 
 /** What must be equal for a ready sandbox to serve a claim; all that a command can see, where the provider cannot adopt. */

@@ -6,13 +6,14 @@
 import { Failure, toFailure } from "../core/errors.ts";
 import type { Runtime } from "../core/runtime.ts";
 import type { Sandbox, SandboxProvider, SandboxRequest } from "../core/sandbox.ts";
-import type { ClaimPath, LatencyStats } from "../core/sandbox-pool.ts";
+import type { ClaimPath, SandboxPoolStats } from "../core/sandbox-pool.ts";
 import { latencyRing } from "./latency-ring.ts";
 import type { PoolEndings } from "./pool-endings.ts";
 import { LOOK_MS, tidyReady } from "./pool-ready.ts";
 import {
   enqueue,
   isSetAside,
+  isUnused,
   newShape,
   noteFailure,
   noteSuccess,
@@ -50,15 +51,7 @@ export interface PoolShelf {
   waiting(): number;
   /** Shapes whose creations kept failing. */
   setAside(): number;
-  stats(): {
-    readonly ready: number;
-    readonly creating: number;
-    readonly target: number;
-    readonly created: number;
-    readonly failed: number;
-    readonly failuresByCode: Readonly<Record<string, number>>;
-    readonly create: LatencyStats;
-  };
+  stats(): Pick<SandboxPoolStats, "ready" | "creating" | "target" | "created" | "failed" | "failuresByCode" | "create">;
   /** Destroys what is ready and makes no more. */
   clear(): Promise<void>;
 }
@@ -105,18 +98,21 @@ class Shelf implements PoolShelf {
     return this.#wait(shape, request, priority, signal);
   }
 
-  prewarm(request: SandboxRequest, count: number): Promise<void> {
-    const { readyMax } = this.#options;
-    if (count > readyMax) {
-      const message = `${count} ready sandboxes were asked for; this pool keeps at most ${readyMax} (sandbox.readyMax).`;
-      return Promise.reject(new Failure("request_invalid", message));
-    }
+  async prewarm(request: SandboxRequest, count: number): Promise<void> {
+    const { readyMax, provider } = this.#options;
+    if (!this.#canAdopt)
+      throw new Failure("unsupported", `Ready sandboxes of the ${provider.name} provider serve equal requests only.`);
     const shape = this.#shapeOf(request);
+    const others = this.#floorsBeside(shape);
+    if (others + count > readyMax) {
+      const message = `${count} ready sandboxes were asked for beside ${others}; this pool keeps at most ${readyMax} (sandbox.readyMax).`;
+      throw new Failure("request_invalid", message);
+    }
     shape.floor = count;
     return new Promise((resolve, reject) => {
       this.#prewarming.push({ shape, count, done: (error) => (error === undefined ? resolve() : reject(error)) });
       this.#settlePrewarming();
-      this.#pump();
+      this.#tidy();
     });
   }
 
@@ -166,8 +162,6 @@ class Shelf implements PoolShelf {
 
   /** The shape claimed longest ago that holds nothing and that nobody waits for. */
   #forgetOldest(): void {
-    const isUnused = (each: Shape): boolean =>
-      each.ready.length + each.waiters.length + each.creating + each.floor === 0 && !isSetAside(each);
     const oldest = this.#all().find(isUnused);
     if (oldest !== undefined) this.#shapes.delete(oldest.key);
   }
@@ -242,7 +236,11 @@ class Shelf implements PoolShelf {
     const { readyMax, isShort } = this.#options;
     if (this.#clearing.signal.aborted || readyMax === 0 || isSetAside(shape)) return 0;
     if (isShort()) return 0;
-    return Math.min(readyMax, Math.max(shape.floor, shape.demand.target()));
+    return Math.min(readyMax - this.#floorsBeside(shape), Math.max(shape.floor, shape.demand.target()));
+  }
+
+  #floorsBeside(shape: Shape): number {
+    return this.#all().reduce((sum, each) => (each === shape ? sum : sum + each.floor), 0);
   }
 
   /** Starts creations while there is something to make and room to make it. */
@@ -383,18 +381,20 @@ class Shelf implements PoolShelf {
     this.#prewarming = this.#prewarming.filter((each) => !isDone(each));
   }
 
-  /** Looks after ready ones from time to time, as long as there are some. */
+  /** Looks after ready ones from time to time, as long as there are some or some are asked for. */
   #tidyLater(): void {
     const { runtime, coolDownMs } = this.#options;
     if (this.#isTidying || this.#clearing.signal.aborted) return;
-    if (this.#all().every(({ ready }) => ready.length === 0)) return;
+    if (this.#prewarming.length === 0 && this.#all().every(({ ready }) => ready.length === 0)) return;
     this.#isTidying = true;
     runtime.timer(Math.max(10, Math.min(coolDownMs / 2, LOOK_MS)), () => {
       this.#isTidying = false;
-      if (this.#clearing.signal.aborted) return;
-      for (const shape of this.#all())
-        tidyReady(this.#options, shape, this.#target(shape), (error) => this.#note(error));
-      this.#pump();
+      if (!this.#clearing.signal.aborted) this.#tidy();
     });
+  }
+
+  #tidy(): void {
+    for (const shape of this.#all()) tidyReady(this.#options, shape, this.#target(shape), (error) => this.#note(error));
+    this.#pump();
   }
 }

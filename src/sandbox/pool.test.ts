@@ -1,7 +1,7 @@
 /** The pool's promises: fresh sandboxes only, a ceiling that holds, waiters in order, nothing left after a drain. */
 import { afterEach, expect, test } from "vitest";
-import type { Sandbox, SandboxRequest } from "../core/sandbox.ts";
-import type { SandboxPool } from "../core/sandbox-pool.ts";
+import type { Sandbox, SandboxProvider, SandboxRequest } from "../core/sandbox.ts";
+import type { PoolShape, SandboxPool } from "../core/sandbox-pool.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import { type FakeSandboxOptions, fakeProvider } from "./fake-sandbox.ts";
 import { type SandboxPoolOptions, sandboxPool } from "./pool.ts";
@@ -27,6 +27,12 @@ const REQUEST: SandboxRequest = {
   labels: {},
   lifetimeMs: 60_000,
 };
+const SHAPE: PoolShape = {
+  image: REQUEST.image,
+  isolationMin: REQUEST.isolationMin,
+  limits: REQUEST.limits,
+  seccomp: "default",
+};
 const NEVER = new AbortController().signal;
 const runtime = systemRuntime();
 const pools: SandboxPool[] = [];
@@ -36,6 +42,11 @@ function fakePool(options: FakeSandboxOptions = {}, sizes: Partial<SandboxPoolOp
   const pool = sandboxPool({ provider, runtime, lentMax: 2, creatingMax: 2, readyMax: 0, ...sizes });
   pools.push(pool);
   return { provider, pool };
+}
+
+/** One whose ready sandboxes serve any request of their shape. */
+function adopting(): SandboxProvider {
+  return { ...fakeProvider(), adopt: async (sandbox) => sandbox };
 }
 
 async function until(isTrue: () => boolean): Promise<void> {
@@ -125,15 +136,36 @@ test("a burst of claims is answered by a pool that grows with it, and shrinks to
 });
 
 test("a prewarmed shape is ready before the first claim and stays so without any", async () => {
-  const { pool } = fakePool({}, { readyMax: 3, coolDownMs: 50 });
-  const { image, isolationMin, limits } = REQUEST;
-  await pool.prewarm({ image, isolationMin, limits, seccomp: "default" }, 3);
+  const { pool } = fakePool({}, { provider: adopting(), readyMax: 3, coolDownMs: 50 });
+  await pool.prewarm(SHAPE, 3);
   expect(pool.stats()).toMatchObject({ ready: 3, target: 3 });
   await runtime.sleep(150);
   expect(pool.stats().ready).toBe(3);
-  await expect(pool.prewarm({ image, isolationMin, limits, seccomp: "default" }, 4)).rejects.toThrow(
-    "sandbox.readyMax",
-  );
+  await pool.withSandbox(REQUEST, NEVER, async () => undefined);
+  expect(pool.stats().claimsByPath).toEqual({ ready: 1, cold: 0 });
+});
+
+test("what can never be ready is refused at once, instead of being waited for", async () => {
+  const { pool } = fakePool({}, { provider: adopting(), readyMax: 3 });
+  await expect(pool.prewarm(SHAPE, 4)).rejects.toThrow("sandbox.readyMax");
+  await pool.prewarm(SHAPE, 2);
+  const other = { ...SHAPE, seccomp: "strict" } as const;
+  await expect(pool.prewarm(other, 2)).rejects.toMatchObject({ code: "request_invalid" });
+  await pool.prewarm(other, 1);
+  expect(pool.stats().ready).toBe(3);
+  const { pool: perRequest } = fakePool({}, { readyMax: 3 });
+  await expect(perRequest.prewarm(SHAPE, 1)).rejects.toMatchObject({ code: "unsupported" });
+  await pool.drain();
+  await expect(pool.prewarm(SHAPE, 1)).rejects.toMatchObject({ code: "sandbox_unavailable" });
+});
+
+test("a prewarmed shape gets its place from one that is kept for its demand alone", async () => {
+  const { pool } = fakePool({}, { provider: adopting(), lentMax: 9, readyMax: 3, coolDownMs: 60_000 });
+  const leases = await Promise.all(Array.from({ length: 6 }, () => pool.claim(REQUEST, NEVER)));
+  await until(() => pool.stats().ready === 3);
+  await Promise.all(leases.map((lease) => lease.destroy()));
+  await pool.prewarm({ ...SHAPE, seccomp: "strict" }, 2);
+  expect(pool.stats()).toMatchObject({ ready: 3, target: 3 });
 });
 
 test("of those that wait the higher priority is served first, and within one the earlier", async () => {

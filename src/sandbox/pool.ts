@@ -99,9 +99,9 @@ export function sandboxPool(options: SandboxPoolOptions): SandboxPool {
       await using sandbox = await claim(request, signal);
       return await use(sandbox);
     },
-    prewarm: (shape, count) => {
+    prewarm: async (shape, count) => {
       refuseDraining();
-      return shelf.prewarm(requestOf(shape), count);
+      await shelf.prewarm(requestOf(shape), count);
     },
     stats: () => ({
       ...shelf.stats(),
