@@ -7,6 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { whyNoFuzzing } from "./fuzz-support.ts";
 
 const HELPER = join(import.meta.dirname, "..");
 const TIMES = process.env["SANDLOT_TEST_SIZE"] === "long" ? 100 : 1;
@@ -16,15 +17,6 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "sandlot-fuzz-"));
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
-
-/** Null, or why this machine cannot fuzz. */
-function whyNot(): string | null {
-  if (process.platform !== "linux") return "the helper is for Linux";
-  const source = join(folder, "probe.c");
-  writeFileSync(source, "int LLVMFuzzerTestOneInput(const char *a, long b) { return a == 0 && b; }\n");
-  const built = spawnSync("clang", ["-fsanitize=fuzzer,address", source, "-o", join(folder, "probe")]);
-  return built.status === 0 ? null : "there is no clang with libFuzzer";
-}
 
 function fuzz(
   inputs: number,
@@ -53,7 +45,7 @@ function fuzz(
 }
 
 test("an upload stream from a hostile sender is decoded the same in any pieces, and never out of its folder", (context) => {
-  const reason = whyNot();
+  const reason = whyNoFuzzing(folder);
   if (reason !== null) context.skip(reason);
   const record = (kind: string, path: string, rest = ""): string =>
     `${kind}\0${String.fromCharCode(path.length)}\0\xa4\x01\0\0${path}${rest}`;
@@ -72,7 +64,7 @@ test("an upload stream from a hostile sender is decoded the same in any pieces, 
 });
 
 test("no path of a hostile caller leads out of the sandbox's tree", (context) => {
-  const reason = whyNot();
+  const reason = whyNoFuzzing(folder);
   if (reason !== null) context.skip(reason);
   const paths = [
     "a/b/c",

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type ExecFrame, encodeExec, encodeFrame, encodeRequest, FRAME, JOB } from "../../../src/sandbox/frames.ts";
+import { whyNoFuzzing } from "./fuzz-support.ts";
 
 const HELPER = join(import.meta.dirname, "..");
 const SECONDS = process.env["SANDLOT_TEST_SIZE"] === "long" ? 600 : 20;
@@ -17,15 +18,6 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "sandlot-fuzz-"));
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
-
-/** Null, or why this machine cannot fuzz. */
-function whyNot(): string | null {
-  if (process.platform !== "linux") return "the helper is for Linux";
-  const source = join(folder, "probe.c");
-  writeFileSync(source, "int LLVMFuzzerTestOneInput(const char *a, long b) { return a == 0 && b; }\n");
-  const built = spawnSync("clang", ["-fsanitize=fuzzer,address", source, "-o", join(folder, "probe")]);
-  return built.status === 0 ? null : "there is no clang with libFuzzer";
-}
 
 const PLAIN: ExecFrame = {
   kind: JOB.command,
@@ -68,7 +60,7 @@ function seeds(): readonly Buffer[] {
 test(
   "no bytes on the agent's channel make it read or write where it must not",
   (context) => {
-    const reason = whyNot();
+    const reason = whyNoFuzzing(folder);
     if (reason !== null) context.skip(reason);
     const program = join(folder, "fuzz");
     const corpus = join(folder, "corpus");
