@@ -15,6 +15,12 @@ export interface UserIds {
   readonly base: number;
 }
 
+const NO_USERS = "With one id only, root is the only user of a sandbox; a range of ids in /etc/subuid gives it others.";
+/** Conformance cases that run commands as another user than root, which a sandbox of kind `self` does not have. */
+export const UNKEPT_WITH_ONE_ID: Readonly<Record<number, string>> = Object.fromEntries(
+  [11, 12, 20, 35, 40, 47, 48, 55, 69, 70, 74, 75, 77].map((number) => [number, NO_USERS]),
+);
+
 const MAPPERS = ["/usr/bin/newuidmap", "/usr/bin/newgidmap"];
 
 /** `SANDLOT_IDS=self` makes do with one id where a range would be there. */

@@ -3,17 +3,13 @@
  * its reason. A request for more is refused by name.
  */
 import { Failure } from "../../core/errors.ts";
-import type { Isolation, SandboxCapabilities, SandboxRequest } from "../../core/sandbox.ts";
-import type { UserIds } from "../user-ids.ts";
-
-const STRENGTH: readonly Isolation[] = ["process", "namespace", "gvisor", "vm"];
+import type { SandboxCapabilities, SandboxRequest } from "../../core/sandbox.ts";
+import { refuseInvalid, refuseTooWeak } from "../request-check.ts";
+import { UNKEPT_WITH_ONE_ID, type UserIds } from "../user-ids.ts";
 
 const NO_COUNT = "without a pids group the kernel refuses forks beyond the limit, but counts no refusal";
 const NO_SNAPSHOT = "bwrap seals no layer, so there is no snapshot, fork or reset";
 const NO_NETWORK = "this provider has no network but none: its agent holds no relay to the host's proxy";
-const NO_USERS = "with one id only, root is the only user of a sandbox; a range of ids in /etc/subuid gives it others";
-/** Cases that run commands as another user than root. */
-const CASES_OF_USERS = [11, 12, 20, 35, 40, 47, 48, 55, 69, 70, 74, 75, 77];
 
 const UNSUPPORTED: SandboxCapabilities["unsupported"] = {
   7: NO_COUNT,
@@ -31,7 +27,6 @@ const UNSUPPORTED: SandboxCapabilities["unsupported"] = {
 
 export function bwrapCapabilities(ids: UserIds): SandboxCapabilities {
   const isSingle = ids.kind === "self";
-  const unusable = isSingle ? Object.fromEntries(CASES_OF_USERS.map((number) => [number, NO_USERS])) : {};
   return {
     isolation: "namespace",
     network: ["off"],
@@ -48,18 +43,14 @@ export function bwrapCapabilities(ids: UserIds): SandboxCapabilities {
     killTree: "pid-namespace",
     snapshot: "none",
     forksMax: 0,
-    unsupported: { ...unusable, ...UNSUPPORTED },
+    unsupported: { ...(isSingle ? UNKEPT_WITH_ONE_ID : {}), ...UNSUPPORTED },
   };
 }
 
 /** Throws what says why this provider cannot keep the request; nothing is weakened or ignored in silence. */
 export function refuseUnkept(request: SandboxRequest): void {
-  const { isolationMin, network, limits, seccomp, image } = request;
-  if (STRENGTH.indexOf(isolationMin) > STRENGTH.indexOf("namespace"))
-    throw new Failure(
-      "isolation_too_weak",
-      `Isolation "${isolationMin}" was asked for; the bwrap provider offers "namespace".`,
-    );
+  const { network, seccomp, image } = request;
+  refuseTooWeak(request, "namespace", "the bwrap provider");
   if (network.mode !== "off")
     throw new Failure(
       "unsupported",
@@ -72,14 +63,5 @@ export function refuseUnkept(request: SandboxRequest): void {
       "image_unavailable",
       `Image "${image}" was asked for; the bwrap provider offers "host" only, because bwrap cannot stack layers before 0.11.`,
     );
-  for (const [name, value] of Object.entries(limits)) {
-    const isValid = Number.isFinite(value) && value > 0 && (name === "cpus" || Number.isInteger(value));
-    if (!isValid)
-      throw new Failure("request_invalid", `Sandbox limit ${name} must be a positive whole number, not ${value}.`);
-  }
-  for (const [name, value] of [
-    ["lifetimeMs", request.lifetimeMs],
-    ["idleMs", request.idleMs ?? 1],
-  ] as const)
-    if (!(value > 0)) throw new Failure("request_invalid", `Sandbox ${name} must be positive, not ${value}.`);
+  refuseInvalid(request);
 }

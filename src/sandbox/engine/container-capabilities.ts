@@ -6,9 +6,8 @@
 import { Failure } from "../../core/errors.ts";
 import type { Isolation, LimitSupport, SandboxCapabilities, SandboxRequest } from "../../core/sandbox.ts";
 import { hostRules } from "../proxy/host-rules.ts";
+import { refuseInvalid, refuseTooWeak } from "../request-check.ts";
 import type { EngineFacts } from "./engine-client.ts";
-
-const STRENGTH: readonly Isolation[] = ["process", "namespace", "gvisor", "vm"];
 
 /** Storage whose engines take a size for one container's layer. Overlay takes it on XFS with project quota only. */
 const QUOTA_DRIVERS: readonly string[] = ["btrfs", "zfs", "devicemapper", "windowsfilter"];
@@ -77,18 +76,12 @@ export function refuseUnlimited({ limits }: EngineFacts): void {
 
 /** Throws what says why this provider cannot keep the request; nothing is weakened or ignored in silence. */
 export function refuseUnkept(request: SandboxRequest, capabilities: SandboxCapabilities): void {
-  if (STRENGTH.indexOf(request.isolationMin) > STRENGTH.indexOf(capabilities.isolation))
-    throw new Failure(
-      "isolation_too_weak",
-      `Isolation "${request.isolationMin}" was asked for; this container runtime gives "${capabilities.isolation}". ` +
-        "Name a stronger one as the provider's runtimeClass: runsc for gvisor, kata-runtime for vm.",
-    );
+  refuseTooWeak(
+    request,
+    capabilities.isolation,
+    "this container runtime",
+    "Name a stronger one as the provider's runtimeClass: runsc for gvisor, kata-runtime for vm.",
+  );
   hostRules(request.network);
-  for (const [name, value] of Object.entries(request.limits)) {
-    const isValid = Number.isFinite(value) && value > 0 && (name === "cpus" || Number.isInteger(value));
-    if (!isValid)
-      throw new Failure("request_invalid", `Sandbox limit ${name} must be a positive whole number, not ${value}.`);
-  }
-  if (!(request.lifetimeMs > 0))
-    throw new Failure("request_invalid", `Sandbox lifetimeMs must be positive, not ${request.lifetimeMs}.`);
+  refuseInvalid(request);
 }
