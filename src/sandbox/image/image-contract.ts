@@ -12,9 +12,6 @@ export interface ImageOwnership {
   readonly isSingle: boolean;
 }
 
-/** Root mode: sandbox id n is host id 100000 + n. */
-export const MAPPED: ImageOwnership = { base: 100_000, isSingle: false };
-
 export interface ResolvedImage {
   readonly reference: ImageReference;
   /** Covers names, modes, ids, links and bytes of every layer; of `host` the skeleton and the system's versions. */
