@@ -11,6 +11,7 @@ import type { CommandContext } from "./command-context.ts";
 import { execResult, startFailed } from "./exec-result.ts";
 import { decodeExit, type ExecFrame, encodeExec, FRAME, type Frame } from "./frames.ts";
 import { InputFeed } from "./input-feed.ts";
+import { KeptOutput } from "./kept-output.ts";
 
 /** The agent enforces every deadline; this much later its silence means that the sandbox is lost. */
 const AGENT_LATE_MS = 500;
@@ -64,7 +65,7 @@ export class RunningJob implements SandboxProcess {
   readonly #keepsOutput: boolean;
   readonly #channel: number;
   readonly #feeds = new Map<number, InputFeed>();
-  readonly #output: { readonly stream: number; readonly bytes: Buffer }[] = [];
+  readonly #output = new KeptOutput();
   readonly #listeners = new Set<TakeOutput>();
   readonly #taken = new Map<number, number>();
   #cancelLate: () => void;
@@ -121,13 +122,13 @@ export class RunningJob implements SandboxProcess {
 
   /** Tells what is kept of the output so far, then what comes. */
   listen(onOutput: TakeOutput): void {
-    for (const { stream, bytes } of this.#output) void onOutput(stream === 1 ? "stdout" : "stderr", bytes);
+    for (const { stream, bytes } of this.#output.pieces) void onOutput(stream === 1 ? "stdout" : "stderr", bytes);
     if (!this.#isSettled) this.#listeners.add(onOutput);
   }
 
   /** Bytes of output that are kept. */
   get keptBytes(): number {
-    return this.#output.reduce((sum, { bytes }) => sum + bytes.length, 0);
+    return this.#output.bytes;
   }
 
   get isSettled(): boolean {
@@ -164,7 +165,7 @@ export class RunningJob implements SandboxProcess {
       this.#feeds.get(frame.flags)?.credit(frame.payload.readUInt32LE(0));
     } else if (frame.type === FRAME.exit) {
       const exit = decodeExit(frame.payload);
-      const result = execResult(exit, this.#collected(1), this.#collected(2));
+      const result = execResult(exit, this.#output.of(1), this.#output.of(2));
       this.#settle(null, () => this.#resolve(result));
     }
   }
@@ -172,7 +173,7 @@ export class RunningJob implements SandboxProcess {
   #take(stream: number, bytes: Buffer): void {
     const waits: Promise<void>[] = [];
     if (stream === 1 || stream === 2) {
-      if (this.#keepsOutput) this.#output.push({ stream, bytes });
+      if (this.#keepsOutput) this.#output.add(stream, bytes);
       for (const listener of this.#listeners) {
         const taken = listener(stream === 1 ? "stdout" : "stderr", bytes);
         if (taken instanceof Promise) waits.push(taken);
@@ -190,10 +191,6 @@ export class RunningJob implements SandboxProcess {
     const isDue = taken >= CREDIT_BYTES && !this.#isSettled;
     this.#taken.set(stream, isDue ? 0 : taken);
     if (isDue) this.#client.sendCredit(this.#channel, stream, taken);
-  }
-
-  #collected(stream: number): Buffer {
-    return Buffer.concat(this.#output.flatMap((each) => (each.stream === stream ? [each.bytes] : [])));
   }
 
   #settle(failure: Failure | null, finish: () => void): void {

@@ -158,3 +158,22 @@ test("a reader that stops ends the export, and the sandbox goes on", async () =>
   for await (const part of sandbox.exportLayer()) if (part.length > 0) break;
   expect(await run("echo on")).toBe("on\n");
 });
+
+test("names that are long and many are too much to tell, and do not fill this process", async () => {
+  const wide = { ...REQUEST, attemptId: "diff-long", limits: { ...REQUEST.limits, filesMax: 12_000 } };
+  const other = await provider.create(wide, new AbortController().signal);
+  try {
+    await run(
+      `python3 -c '
+import os
+os.chdir("/srv")
+for _ in range(31): os.mkdir("d" * 250); os.chdir("d" * 250)
+for at in range(9000): os.close(os.open(str(at), os.O_CREAT))'`,
+      other,
+    );
+    await other.freeze();
+    await expect(other.diff()).rejects.toMatchObject({ code: "request_invalid" });
+  } finally {
+    await other.destroy();
+  }
+});

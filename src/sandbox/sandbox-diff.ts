@@ -12,19 +12,28 @@ import { type FileAnswer, fileJobOutput, persist, TREE_MS } from "./sandbox-file
 
 /** When the caller names no bound. */
 const ENTRIES_MAX = 100_000;
+/** Of all records: a name may be long, and what a sandbox writes must not fill this process. */
+const DIFF_BYTES_MAX = 64 << 20;
 
 /**
  * A folder that was removed is one change, whatever was below it. An entry that was touched, with the same kind, bits,
- * owner and content, is none. Throws `request_invalid` beyond `entriesMax`, `unsupported` where the sandbox has no layer
- * of its own, `sandbox_busy` when its processes ended the search again and again.
+ * owner and content, is none. Throws `request_invalid` beyond `entriesMax` or 64 MiB of names, `unsupported` where the
+ * sandbox has no layer of its own, `sandbox_busy` when its processes ended the search again and again.
  */
 export async function sandboxDiff(context: CommandContext, entriesMax = ENTRIES_MAX): Promise<FileChange[]> {
   const bound = Math.max(0, Math.floor(entriesMax));
   const { answer, changes } = await persist(async () => {
     const pieces: Uint8Array[] = [];
     const output = fileJobOutput(context, { kind: JOB.diff, argv: ["/", String(bound)], timeoutMs: TREE_MS });
+    let bytes = 0;
     let next = await output.next();
-    for (; next.done !== true; next = await output.next()) pieces.push(next.value);
+    for (; next.done !== true; next = await output.next()) {
+      pieces.push(next.value);
+      bytes += next.value.length;
+      if (bytes <= DIFF_BYTES_MAX) continue;
+      await output.return(undefined);
+      return { answer: "too_large" as const, changes: [] };
+    }
     return { answer: next.value?.answer ?? "killed", changes: parseChanges(Buffer.concat(pieces)) };
   });
   if (answer !== "done") throw notDone("diff", answer, context, bound);
@@ -48,7 +57,10 @@ function notDone(what: string, answer: FileAnswer, context: CommandContext, entr
     return new Failure("unsupported", `Sandbox ${id} keeps no layer of its own, so there is no ${what}.`);
   if (answer !== "too_large")
     return new Failure("sandbox_busy", `The ${what} of sandbox ${id} was not finished (${answer}); freeze it first.`);
-  const why = entriesMax === null ? "has a file or a folder too large for a layer" : `has over ${entriesMax} changes`;
+  const why =
+    entriesMax === null
+      ? "has a file or a folder too large for a layer"
+      : `has over ${entriesMax} changes or ${DIFF_BYTES_MAX >> 20} MiB of names`;
   return new Failure("request_invalid", `Sandbox ${id} ${why}, or folders too deep, for its ${what}.`);
 }
 

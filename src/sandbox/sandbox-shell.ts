@@ -6,9 +6,12 @@ import { Failure } from "../core/errors.ts";
 import type { Shell, ShellOptions, ShellResult, ShellRunOptions } from "../core/exec.ts";
 import type { CommandContext } from "./command-context.ts";
 import { decodeExit, EXIT_FLAG, encodeExec, FRAME, type Frame, JOB } from "./frames.ts";
+import { KeptOutput } from "./kept-output.ts";
 import { commandEnvVars, sandboxUser } from "./run-command.ts";
 
 const REPORT_FD = 201;
+/** Standard error is the same pipe. */
+const OUTPUT = 1;
 const KILL_GRACE_MS = 200;
 /** After a timeout the agent may still try to keep the shell, then waits for the killed tree. */
 const AGENT_LATE_MS = 3_000;
@@ -21,7 +24,7 @@ interface Run {
   readonly resolve: (result: ShellResult) => void;
   readonly reject: (failure: Failure) => void;
   readonly cleanUp: () => void;
-  readonly chunks: Buffer[];
+  readonly output: KeptOutput;
 }
 
 export function keptShell(context: CommandContext, options: ShellOptions): Shell {
@@ -34,7 +37,7 @@ class KeptShell implements Shell {
   /** The agent's channel of the live bash, or null when the next run must start one. */
   #channel: number | null = null;
   #run: Run | null = null;
-  #between: Buffer[] = [];
+  #between = new KeptOutput();
   /** Bytes of output whose credit was not returned yet. */
   #taken = 0;
   #isClosed = false;
@@ -59,8 +62,8 @@ class KeptShell implements Shell {
         cancelLate();
         options.signal?.removeEventListener("abort", abort);
       };
-      this.#run = { options, resolve, reject, cleanUp, chunks: this.#between };
-      this.#between = [];
+      this.#run = { options, resolve, reject, cleanUp, output: this.#between };
+      this.#between = new KeptOutput();
       client.sendRequest(channel, FRAME.shellRun, encodeRun(command, options, runtime.randomBytes(8)));
       options.signal?.addEventListener("abort", abort, { once: true });
     });
@@ -120,7 +123,7 @@ class KeptShell implements Shell {
 
   #receive(frame: Frame): void {
     if (frame.type === FRAME.output) {
-      (this.#run?.chunks ?? this.#between).push(Buffer.from(frame.payload));
+      (this.#run?.output ?? this.#between).add(OUTPUT, Buffer.from(frame.payload));
       this.#returnCredit(frame.flags, frame.payload.length);
     } else if (frame.type === FRAME.shellDone) {
       this.#finish(fromDone(frame.payload));
@@ -144,7 +147,7 @@ class KeptShell implements Shell {
     if (run === null) return;
     this.#run = null;
     run.cleanUp();
-    const all = Buffer.concat(run.chunks);
+    const all = run.output.of(OUTPUT);
     /* The agent caps each run; what a background child wrote before it comes on top and is cut here. */
     const max = run.options.outputBytesMax;
     const cut = Math.max(0, all.length - max);
