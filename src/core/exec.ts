@@ -12,35 +12,44 @@ export interface ExecPipe {
   readonly onBytes?: (bytes: Uint8Array) => void;
 }
 
+/** Times are milliseconds of a clock that never jumps. A bound that is negative or not finite is `request_invalid`. */
 export interface ExecOptions {
+  /** Default: where the image's maker wants commands to run, else `/`. */
   readonly cwd?: string;
   readonly envVars?: Readonly<Record<string, string>>;
   /** A user of the sandbox by name or number: `root`, `agent` (uid 1000), `verifier` (1001), `subject` (1002). Default root. */
   readonly user?: string;
   /** Absent: end of file at once. `open` (of `start` only): what the caller writes, until it closes the input. */
   readonly input?: Uint8Array | AsyncIterable<Uint8Array> | "open";
+  /** Of the whole command, after which its tree is ended. */
   readonly timeoutMs: number;
   /** Ends the command when it has written nothing for this long. */
   readonly idleOutputMs?: number;
   /** Between TERM and KILL at a timeout; default 200. */
   readonly killGraceMs?: number;
-  /** Cap per stream. Bytes beyond it are counted and dropped, or the command is killed. */
+  /** Cap per stream. */
   readonly outputBytesMax: number;
+  /** Bytes beyond the cap are counted and dropped (default), or the command is killed. */
   readonly onOutputLimit?: "drop" | "kill";
   /** What happens to children that outlive the command; default `keep`. A timeout always kills. */
   readonly descendants?: "keep" | "kill";
+  /** Called with the output as it comes, within the cap; the result holds it too. */
   readonly onOutput?: (stream: "stdout" | "stderr", bytes: Uint8Array) => void;
+  /** Ends the command as `cancelled` when it aborts. */
   readonly signal?: AbortSignal;
+  /** At most 8, each descriptor once, from 3 to 255. */
   readonly pipes?: readonly ExecPipe[];
   /** Runs the command at a terminal of its own. Standard output and error are then one stream, told as stdout. */
   readonly pty?: TerminalSize;
 }
 
+/** 1 to 65,535 each. */
 export interface TerminalSize {
   readonly columns: number;
   readonly rows: number;
 }
 
+/** How a command ended, in one word. */
 export type ExecVerdict =
   | "exited"
   | "signalled"
@@ -51,6 +60,7 @@ export type ExecVerdict =
   | "cancelled"
   | "start_failed";
 
+/** Why a command never ran. `process_limit`: the sandbox has as many processes as it may. */
 export type StartError =
   | "not_found"
   | "not_executable"
@@ -60,6 +70,7 @@ export type StartError =
   | "too_long"
   | "process_limit";
 
+/** How a command ended. Its output is raw bytes; times are milliseconds. */
 export interface ExecResult {
   /** Exactly one; the more specific wins (`timed_out` over `signalled`). */
   readonly verdict: ExecVerdict;
@@ -89,6 +100,7 @@ export interface ExecResult {
   readonly processesLeft: number;
 }
 
+/** What `kill` can send. */
 export type ProcessSignal = "SIGTERM" | "SIGKILL" | "SIGINT" | "SIGHUP" | "SIGSTOP" | "SIGCONT" | "SIGUSR1" | "SIGUSR2";
 
 /** A command that runs while the caller goes on. */
@@ -97,7 +109,7 @@ export interface SandboxProcess {
   readonly id: string;
   /** Resolves when the sandbox has taken the bytes. Throws `request_invalid` when the input is not `open` or was closed. */
   write(bytes: Uint8Array): Promise<void>;
-  /** The command reads end of file after what was written. Idempotent. */
+  /** The command reads end of file after what was written. Idempotent. Throws `request_invalid` when it is not `open`. */
   closeInput(): void;
   /** Signals the command's whole process group. */
   kill(signal: ProcessSignal): void;
@@ -107,6 +119,7 @@ export interface SandboxProcess {
   readonly result: Promise<ExecResult>;
 }
 
+/** As the fields of the same name in `ExecOptions`; the cap is of the one stream. */
 export interface ShellRunOptions {
   readonly timeoutMs: number;
   readonly outputBytesMax: number;
@@ -126,13 +139,17 @@ export interface ShellResult {
   readonly restarted: boolean;
 }
 
-/** One bash kept alive: folder, variables and background children persist from run to run. One run at a time. */
+/** One bash kept alive: folder, variables and background children persist from run to run. */
 export interface Shell {
+  /** Throws `sandbox_busy` while another run is open and after `close`, and the sandbox's own failure. */
   run(command: string, options: ShellRunOptions): Promise<ShellResult>;
+  /** Ends the bash and what it started. Idempotent. */
   close(): Promise<void>;
 }
 
+/** What every run of a kept shell shares. */
 export interface ShellOptions {
+  /** Default: where the image's maker wants commands to run, else the user's home. */
   readonly cwd?: string;
   readonly envVars?: Readonly<Record<string, string>>;
   readonly user?: string;

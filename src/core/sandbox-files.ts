@@ -3,6 +3,7 @@
  * it, nothing blocks, and a refusal is a value with its reason.
  */
 
+/** Why a file operation was refused. `denied` is also an operation that processes of the sandbox kept ending. */
 export type FileError =
   | "missing"
   | "denied"
@@ -14,10 +15,12 @@ export type FileError =
   | "no_space"
   | "invalid_path";
 
+/** A refusal is a value; only the sandbox's own end is thrown. */
 export type FileResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: FileError; readonly message: string };
 
+/** One entry of a listing. */
 export interface FileEntry {
   /** Relative to the folder that was listed, with `/` between parts. */
   readonly path: string;
@@ -34,6 +37,7 @@ export interface FileContent {
   readonly mode: number;
 }
 
+/** What is known of one path. */
 export interface FileStatus {
   readonly kind: FileEntry["kind"];
   readonly bytes: number;
@@ -50,6 +54,7 @@ export interface TreeLimits {
   readonly entriesMax: number;
 }
 
+/** What a tree that was carried had in it. */
 export interface TreeReport {
   readonly files: number;
   readonly folders: number;
@@ -71,6 +76,7 @@ export interface FileChange {
   readonly sha256: string | null;
 }
 
+/** One change below a watched folder. */
 export interface WatchEvent {
   /** Absolute inside the sandbox. */
   readonly path: string;

@@ -12,7 +12,7 @@ export interface PoolShape {
   readonly seccomp: "default" | "strict";
 }
 
-/** How a claim was served. */
+/** How a claim was served: by one that was ready, or by one made after the claim; a fork is always `cold`. */
 export type ClaimPath = "ready" | "cold";
 
 /** A lent sandbox. Destroying it gives its place back. */
@@ -28,12 +28,14 @@ export interface LatencyStats {
   readonly p99: number | null;
 }
 
+/** Counts of this moment, and since the pool was opened. */
 export interface SandboxPoolStats {
   readonly ready: number;
   readonly creating: number;
   readonly lent: number;
   /** Being destroyed. */
   readonly draining: number;
+  /** Sandboxes whose end is not confirmed, and shapes whose creations keep failing. */
   readonly quarantined: number;
   /** Claims waiting for a place. */
   readonly waiting: number;
@@ -43,21 +45,30 @@ export interface SandboxPoolStats {
   readonly destroyed: number;
   /** Found at the provider with nobody responsible for them: each is a fault of ours. */
   readonly orphansDestroyed: number;
+  /** Creations that failed. */
   readonly failed: number;
+  /** Of creations, and of ready ones that died. */
   readonly failuresByCode: Readonly<Record<string, number>>;
   readonly claimsByPath: Readonly<Record<ClaimPath, number>>;
+  /** From the claim to its sandbox, the wait for a place included. */
   readonly claim: LatencyStats;
   readonly create: LatencyStats;
   readonly destroy: LatencyStats;
 }
 
+/** How a claim stands among others. */
 export interface ClaimOptions {
   /** Higher is served first; first in, first out within one. Default 0. */
   readonly priority?: number;
 }
 
+/** Once it drains, claims and prewarming throw `sandbox_unavailable`. */
 export interface SandboxPool {
-  /** Makes `count` ready ones of a shape and keeps at least that many until `drain`. Resolves when they are ready. */
+  /**
+   * Makes `count` ready ones of a shape and keeps that many until `drain`, as long as memory is left. Resolves when they
+   * are ready. Throws `request_invalid` when all that were asked for are more than the pool keeps, `unsupported` where the
+   * provider cannot adopt, and why none could be made.
+   */
   prewarm(shape: PoolShape, count: number): Promise<void>;
   /** Lends a fresh sandbox to `use` and always destroys it, also when `use` throws. Waits while the pool is full. */
   withSandbox<T>(request: SandboxRequest, signal: AbortSignal, use: (sandbox: Sandbox) => Promise<T>): Promise<T>;

@@ -83,6 +83,7 @@ export interface NetworkLog {
  */
 export type ImageReference = string;
 
+/** What a sandbox may use at most; positive numbers, whole but for `cpus`. */
 export interface SandboxLimits {
   /** Share of processor time; 0.5 is half a core. */
   readonly cpus: number;
@@ -95,6 +96,7 @@ export interface SandboxLimits {
   readonly shmBytes: number;
 }
 
+/** What is asked of a provider. Nothing of it is weakened: what cannot be kept is refused. */
 export interface SandboxRequest {
   readonly attemptId: string;
   /** `agent`, `verifier` or `subject`; a regrading adds its number. */
@@ -115,6 +117,7 @@ export interface SandboxRequest {
   readonly seccomp?: "default" | "strict";
 }
 
+/** A sandbox as it was made or adopted. */
 export interface SandboxInfo {
   readonly id: string;
   readonly provider: string;
@@ -122,12 +125,16 @@ export interface SandboxInfo {
   readonly image: ImageReference;
   readonly imageHash: string;
   readonly limits: SandboxLimits;
+  /** As requested; the policy in force may be narrower. */
   readonly network: NetworkPolicy["mode"];
+  /** Those of the request, with `attemptId`, `role` and `fence`. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
+/** `sampled`: looked at from time to time, and acted on. `none`: nothing holds a sandbox to it. */
 export type LimitSupport = "enforced" | "sampled" | "none";
 
+/** What a provider keeps on this machine, as data; exact once it has made a sandbox, until then what may be expected. */
 export interface SandboxCapabilities {
   readonly isolation: Isolation;
   readonly network: readonly NetworkPolicy["mode"][];
@@ -150,20 +157,24 @@ export interface ProbeLine {
   readonly remedy: string | null;
 }
 
+/** `ok` when every required line is. */
 export interface ProbeReport {
   readonly provider: string;
   readonly ok: boolean;
   readonly lines: readonly ProbeLine[];
 }
 
+/** What a sweep removed, and what it left because its owner lives or could not be proven dead. */
 export interface SweepReport {
   readonly removed: readonly string[];
   readonly kept: readonly string[];
 }
 
+/** Makes sandboxes of one kind. */
 export interface SandboxProvider {
   readonly name: string;
   readonly capabilities: SandboxCapabilities;
+  /** Tries what it needs on this machine, with a sandbox of its own. Never throws for what is missing. */
   probe(): Promise<ProbeReport>;
   /**
    * Resolves once a first exec has answered.
@@ -186,6 +197,7 @@ export interface SandboxProvider {
   close(): Promise<void>;
 }
 
+/** What a sandbox has used until now; null where nothing measures it. */
 export interface SandboxStats {
   readonly cpuMs: number | null;
   readonly memoryBytes: number | null;
@@ -210,6 +222,7 @@ export interface ProcessInfo {
   readonly memoryBytes: number;
 }
 
+/** How a snapshot or fork treats what is alive, and whether it is kept. */
 export interface SnapshotOptions {
   /**
    * What happens to live processes: `refuse` throws `sandbox_busy` (default), `kill` ends them, `copy` stops them for the
@@ -220,6 +233,7 @@ export interface SnapshotOptions {
   readonly persist?: boolean;
 }
 
+/** Sealed files of a sandbox, to which it can be reset. */
 export interface Snapshot {
   readonly id: string;
   /** `filesystem`: no running process is carried. */
@@ -240,12 +254,15 @@ export interface ResetReport {
   readonly durationMs: number;
 }
 
+/** A handle. After the sandbox's end every call but `networkLog` and `destroy` throws `sandbox_lost`, `_killed` or `_destroyed`. */
 export interface Sandbox {
   readonly id: string;
   readonly info: SandboxInfo;
-  /** A string runs as `/bin/sh -c`. Never throws for the command. Throws `sandbox_lost`, `_killed` or `_destroyed`. */
+  /** Runs to its end. A string runs as `/bin/sh -c`. Never throws for the command; `sandbox_busy` after `freeze`. */
   exec(command: string | readonly string[], options: ExecOptions): Promise<ExecResult>;
+  /** Like `exec`, with a handle while it runs. */
   start(command: string | readonly string[], options: ExecOptions): Promise<SandboxProcess>;
+  /** A bash that is started by its first run. */
   shell(options: ShellOptions): Promise<Shell>;
   /** The command of an earlier `start` again, by its id; `onOutput` first gets what was kept of its output. Throws `not_found`. */
   attach(id: string, onOutput?: ExecOptions["onOutput"]): Promise<SandboxProcess>;
@@ -257,9 +274,12 @@ export interface Sandbox {
   exportLayer(): AsyncIterable<Uint8Array>;
   /** Throws `sandbox_busy` as `SnapshotOptions.live` says, `unsupported` where the provider has none. */
   snapshot(options?: SnapshotOptions): Promise<Snapshot>;
-  /** Fresh sandboxes on this one's files, each with its own life, limits and id; this one goes on. */
+  /** Fresh sandboxes on this one's files, each with its own life, limits and id; this one goes on. Throws like `snapshot`. */
   fork(count: number, options?: SnapshotOptions): Promise<readonly Sandbox[]>;
-  /** Fresh again behind the same handle: on the image, or on a snapshot of this sandbox by its id. */
+  /**
+   * Fresh again behind the same handle, and no longer frozen: on the image, or on a snapshot of this sandbox by its id.
+   * Every process ends. Throws `not_found` for another id, `unsupported` where the provider has none.
+   */
   reset(snapshotId?: string): Promise<ResetReport>;
   /** For the next phase; never wider than what was requested, else `request_invalid`. Closes what is no longer allowed. */
   setNetwork(policy: NetworkPolicy): Promise<void>;

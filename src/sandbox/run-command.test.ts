@@ -132,6 +132,21 @@ test("a command may have eight more descriptors, and reads end of file from one 
   await expect(sandbox.exec("true", { ...OPTIONS, pipes: ninth })).rejects.toMatchObject({ code: "request_invalid" });
 });
 
+test("a bound that bounds nothing is refused by name, and the sandbox goes on", async () => {
+  const wrong = {
+    timeoutMs: Number.NaN,
+    idleOutputMs: -1,
+    killGraceMs: Number.POSITIVE_INFINITY,
+    outputBytesMax: 1 / 0,
+  };
+  for (const [name, value] of Object.entries(wrong)) {
+    const message = `A command's ${name} must be a number from 0 on, not ${value}.`;
+    const running = sandbox.exec("true", { ...OPTIONS, [name]: value });
+    await expect(running).rejects.toMatchObject({ code: "request_invalid", message });
+  }
+  expect(await sandbox.exec("true", { ...OPTIONS, outputBytesMax: 0.5 })).toMatchObject({ exitCode: 0 });
+});
+
 test("of ended commands the latest can be attached to, and the oldest are forgotten", async () => {
   const first = await sandbox.start(["echo", "one"], OPTIONS);
   await first.result;

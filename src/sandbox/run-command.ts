@@ -67,6 +67,13 @@ function refuseBadPipes(pipes: readonly ExecPipe[]): void {
     );
 }
 
+/** Throws `request_invalid` naming the first bound of a command that bounds nothing. */
+export function refuseBadBounds(bounds: Readonly<Record<string, number | undefined>>): void {
+  for (const [name, value] of Object.entries(bounds))
+    if (value !== undefined && !(value >= 0 && Number.isFinite(value)))
+      throw new Failure("request_invalid", `A command's ${name} must be a number from 0 on, not ${value}.`);
+}
+
 function refuseBadTerminal({ columns, rows }: TerminalSize): void {
   for (const value of [columns, rows])
     if (!Number.isInteger(value) || value < 1 || value > TERMINAL_MAX)
@@ -78,6 +85,8 @@ function refuseBadTerminal({ columns, rows }: TerminalSize): void {
 
 function toFrame(context: CommandContext, command: string | readonly string[], options: ExecOptions): ExecFrame {
   const user = sandboxUser(options.user, context);
+  const { timeoutMs, idleOutputMs, killGraceMs, outputBytesMax } = options;
+  refuseBadBounds({ timeoutMs, idleOutputMs, killGraceMs, outputBytesMax });
   refuseBadPipes(options.pipes ?? []);
   if (options.pty !== undefined) refuseBadTerminal(options.pty);
   return {
@@ -86,10 +95,10 @@ function toFrame(context: CommandContext, command: string | readonly string[], o
     killsDescendants: options.descendants === "kill",
     hasInput: options.input !== undefined,
     uid: user.uid,
-    timeoutMs: Math.max(1, options.timeoutMs),
-    idleOutputMs: options.idleOutputMs ?? 0,
-    killGraceMs: options.killGraceMs ?? 200,
-    outputBytesMax: options.outputBytesMax,
+    timeoutMs: Math.max(1, timeoutMs),
+    idleOutputMs: idleOutputMs ?? 0,
+    killGraceMs: killGraceMs ?? 200,
+    outputBytesMax,
     pipes: (options.pipes ?? []).map((pipe) => ({
       fd: pipe.fd,
       ways: pipe.onBytes === undefined ? 1 : pipe.input === undefined ? 2 : 3,
