@@ -95,6 +95,8 @@ function recipe(part: NativePart): Recipe {
 /** Compiles every `.c` file of the part's folder (not of `test/` below it) into one output, or finds it built. */
 export async function buildNative(part: NativePart): Promise<NativeBuild> {
   const started = performance.now();
+  const given = part === "helper" ? process.env["SANDLOT_HELPER"] : undefined;
+  if (given !== undefined && given !== "") return prebuilt(given);
   const folder = sourceFolder(part);
   const names = readdirSync(folder)
     .filter((name) => /\.[ch]$/.test(name))
@@ -135,6 +137,15 @@ export async function buildNative(part: NativePart): Promise<NativeBuild> {
     rmSync(temporary, { recursive: true, force: true });
   }
   return done(true);
+}
+
+/** A helper that was built elsewhere, from these very sources. */
+function prebuilt(path: string): NativeBuild {
+  if (!existsSync(path)) {
+    const message = `SANDLOT_HELPER names ${path}, which does not exist; name a built helper, or unset it to compile one.`;
+    throw new Failure("environment_missing", message);
+  }
+  return { part: "helper", path, compiler: "built elsewhere", isFresh: false, durationMs: 0 };
 }
 
 async function compile(
