@@ -33,7 +33,7 @@ export async function atTerminal(
 function personsTerminal(context: CliContext, isShell: boolean): Terminal {
   const { stdin, stdout, stderr } = process;
   const isTerminal = stdin.isTTY === true && stdout.isTTY === true;
-  const sizeNow = (): TerminalSize => ({ columns: stdout.columns ?? 80, rows: stdout.rows ?? 24 });
+  const sizeNow = (): TerminalSize => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 });
   return {
     size: isTerminal ? sizeNow() : null,
     input: stdin,

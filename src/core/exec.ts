@@ -113,7 +113,7 @@ export interface SandboxProcess {
   closeInput(): void;
   /** Signals the command's whole process group. */
   kill(signal: ProcessSignal): void;
-  /** Tells a command at a terminal its new size; nothing happens without one. */
+  /** Tells a command at a terminal its new size; nothing happens without one. Throws `request_invalid` for no size. */
   resize(size: TerminalSize): void;
   /** Settles once, with the command's end. Never throws for the command; throws `sandbox_lost` and its kin. */
   readonly result: Promise<ExecResult>;

@@ -145,6 +145,15 @@ test("a bound that bounds nothing is refused by name, and the sandbox goes on", 
     await expect(running).rejects.toMatchObject({ code: "request_invalid", message });
   }
   expect(await sandbox.exec("true", { ...OPTIONS, outputBytesMax: 0.5 })).toMatchObject({ exitCode: 0 });
+  const shell = await sandbox.shell({});
+  for (const bound of [{ timeoutMs: -1 }, { outputBytesMax: Number.NaN }])
+    await expect(shell.run("true", { ...OPTIONS, ...bound })).rejects.toMatchObject({ code: "request_invalid" });
+  const long = { timeoutMs: 3_000_000_000, outputBytesMax: 1.5 };
+  expect(await shell.run("printf ab", long)).toMatchObject({ exitCode: 0, outputBytesTruncated: 1 });
+  await shell.close();
+  const process = await sandbox.start("true", { ...OPTIONS, pty: { columns: 80, rows: 24 } });
+  expect(() => process.resize({ columns: 0, rows: 24 })).toThrow("65535 columns and rows");
+  await process.result;
 });
 
 test("of ended commands the latest can be attached to, and the oldest are forgotten", async () => {

@@ -1,6 +1,7 @@
 /** What a caller's command becomes in a sandbox: its user, its environment, its limits and descriptors, as a job of the agent. */
 import { Failure } from "../core/errors.ts";
-import type { ExecOptions, ExecPipe, ExecResult, SandboxProcess, TerminalSize } from "../core/exec.ts";
+import type { ExecOptions, ExecPipe, ExecResult, SandboxProcess } from "../core/exec.ts";
+import { refuseBadBounds, refuseBadTerminal } from "./command-bounds.ts";
 import type { CommandContext } from "./command-context.ts";
 import { type ExecFrame, JOB } from "./frames.ts";
 import { keepCommand } from "./kept-commands.ts";
@@ -9,7 +10,6 @@ import { type EndedJob, RunningJob, startJob } from "./run-job.ts";
 /** `PIPES_MAX` and `PIPE_FD_MAX` of the helper. */
 const PIPES_MAX = 8;
 const PIPE_FD_MAX = 255;
-const TERMINAL_MAX = 65_535;
 const TERMINAL_ENV_VARS = { TERM: "xterm-256color" };
 
 const USERS: Readonly<Record<string, { readonly uid: number; readonly home: string }>> = {
@@ -65,22 +65,6 @@ function refuseBadPipes(pipes: readonly ExecPipe[]): void {
       `A command may have at most ${PIPES_MAX} extra descriptors, each once, from 3 to ${PIPE_FD_MAX}; ` +
         `asked for ${pipes.map((pipe) => pipe.fd).join(", ")}.`,
     );
-}
-
-/** Throws `request_invalid` naming the first bound of a command that bounds nothing. */
-export function refuseBadBounds(bounds: Readonly<Record<string, number | undefined>>): void {
-  for (const [name, value] of Object.entries(bounds))
-    if (value !== undefined && !(value >= 0 && Number.isFinite(value)))
-      throw new Failure("request_invalid", `A command's ${name} must be a number from 0 on, not ${value}.`);
-}
-
-function refuseBadTerminal({ columns, rows }: TerminalSize): void {
-  for (const value of [columns, rows])
-    if (!Number.isInteger(value) || value < 1 || value > TERMINAL_MAX)
-      throw new Failure(
-        "request_invalid",
-        `A terminal has 1 to ${TERMINAL_MAX} columns and rows, not ${columns} x ${rows}.`,
-      );
 }
 
 function toFrame(context: CommandContext, command: string | readonly string[], options: ExecOptions): ExecFrame {

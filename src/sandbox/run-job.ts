@@ -7,6 +7,7 @@ import { constants } from "node:os";
 import { Failure } from "../core/errors.ts";
 import type { ExecOptions, ExecResult, ProcessSignal, SandboxProcess, TerminalSize } from "../core/exec.ts";
 import type { AgentClient } from "./agent-client.ts";
+import { refuseBadTerminal } from "./command-bounds.ts";
 import type { CommandContext } from "./command-context.ts";
 import { execResult, startFailed } from "./exec-result.ts";
 import { decodeExit, type ExecFrame, encodeExec, FRAME, type Frame } from "./frames.ts";
@@ -57,6 +58,7 @@ export class EndedJob implements SandboxProcess {
   readonly resize = (): void => undefined;
 }
 
+/** A job the agent has been sent. Each method throws as `SandboxProcess` says. */
 export class RunningJob implements SandboxProcess {
   readonly id: string;
   readonly result: Promise<ExecResult>;
@@ -114,6 +116,7 @@ export class RunningJob implements SandboxProcess {
     this.#client.send(this.#channel, FRAME.signal, constants.signals[signal], NOTHING);
 
   readonly resize = (size: TerminalSize): void => {
+    refuseBadTerminal(size);
     const payload = Buffer.alloc(8);
     payload.writeUInt32LE(size.columns, 0);
     payload.writeUInt32LE(size.rows, 4);

@@ -4,6 +4,7 @@
  */
 import { Failure } from "../core/errors.ts";
 import type { Shell, ShellOptions, ShellResult, ShellRunOptions } from "../core/exec.ts";
+import { refuseBadBounds } from "./command-bounds.ts";
 import type { CommandContext } from "./command-context.ts";
 import { decodeExit, EXIT_FLAG, encodeExec, FRAME, type Frame, JOB } from "./frames.ts";
 import { KeptOutput } from "./kept-output.ts";
@@ -15,6 +16,8 @@ const OUTPUT = 1;
 const KILL_GRACE_MS = 200;
 /** After a timeout the agent may still try to keep the shell, then waits for the killed tree. */
 const AGENT_LATE_MS = 3_000;
+/** Longer timers would fire at once. */
+const TIMER_MS_MAX = 2_147_483_647;
 /** Output of background children between two runs, given to the next run. */
 const BETWEEN_RUNS_BYTES_MAX = 65_536;
 const CREDIT_BYTES = 65_536;
@@ -27,6 +30,7 @@ interface Run {
   readonly output: KeptOutput;
 }
 
+/** The bash is started by the first run. */
 export function keptShell(context: CommandContext, options: ShellOptions): Shell {
   return new KeptShell(context, options);
 }
@@ -50,6 +54,8 @@ class KeptShell implements Shell {
   async run(command: string, options: ShellRunOptions): Promise<ShellResult> {
     if (this.#isClosed) throw new Failure("sandbox_busy", "This shell was closed.");
     if (this.#run !== null) throw new Failure("sandbox_busy", "A kept shell runs one command at a time.");
+    const { timeoutMs, outputBytesMax } = options;
+    refuseBadBounds({ timeoutMs, outputBytesMax });
     if (command.includes("\0"))
       return { ...ended("start_failed", null), output: Buffer.from("the command holds a NUL byte\n") };
     if (options.signal?.aborted) return { ...ended("cancelled", null), output: new Uint8Array() };
@@ -57,7 +63,7 @@ class KeptShell implements Shell {
     const channel = this.#ensureBash();
     return new Promise((resolve, reject) => {
       const abort = (): void => client.send(channel, FRAME.cancel, 0, new Uint8Array());
-      const cancelLate = runtime.timer(options.timeoutMs + KILL_GRACE_MS + AGENT_LATE_MS, kill);
+      const cancelLate = runtime.timer(Math.min(TIMER_MS_MAX, timeoutMs + KILL_GRACE_MS + AGENT_LATE_MS), kill);
       const cleanUp = (): void => {
         cancelLate();
         options.signal?.removeEventListener("abort", abort);
@@ -168,7 +174,7 @@ function encodeRun(command: string, options: ShellRunOptions, random: Uint8Array
   const head = Buffer.alloc(16);
   head.writeUInt32LE(Math.max(1, Math.min(0xffff_ffff, Math.ceil(options.timeoutMs))), 0);
   head.writeUInt32LE(KILL_GRACE_MS, 4);
-  head.writeBigUInt64LE(BigInt(options.outputBytesMax), 8);
+  head.writeBigUInt64LE(BigInt(Math.floor(options.outputBytesMax)), 8);
   /* One line of the shell's script. The words are quoted once, so a syntax error in the command stays in the eval. */
   const quoted = `'${command.replaceAll("'", `'\\''`)}'`;
   const line = `builtin eval ${quoted} </dev/null ${REPORT_FD}>&-; builtin printf '${token} %s\\n' "$?" >&${REPORT_FD}\n`;
