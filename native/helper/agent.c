@@ -146,7 +146,9 @@ static void freeze(uint32_t channel) {
 static void reap(void) {
   int status;
   struct rusage usage;
-  for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &usage)) > 0;) job_reaped(pid, status, &usage);
+  for (pid_t pid; (pid = wait4(-1, &status, WNOHANG | WUNTRACED, &usage)) > 0;)
+    if (WIFSTOPPED(status)) job_stopped(pid);
+    else job_reaped(pid, status, &usage);
 }
 
 static void handle_request(const struct frame *frame) {

@@ -204,6 +204,7 @@ bool stream_finish(struct stream *stream); /* true once what the command left in
 /* job.c */
 void job_over_limit(struct job *job);
 void job_reaped(pid_t pid, int status, const struct rusage *usage);
+void job_stopped(pid_t pid); /* file operations go on: nobody of the sandbox may hold them up */
 void job_signal(uint32_t id, int signal);
 void job_resize(uint32_t id, const uint8_t *payload, uint32_t bytes);
 void job_cancel(uint32_t id);

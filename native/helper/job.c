@@ -142,6 +142,11 @@ void job_reaped(pid_t pid, int status, const struct rusage *usage) {
   }
 }
 
+void job_stopped(pid_t pid) {
+  for (const struct job *job = jobs; job != NULL; job = job->next)
+    if (job->pid == pid && !job->is_reaped && job->kind != JOB_COMMAND && job->kind != JOB_SHELL) kill(pid, SIGCONT);
+}
+
 void job_signal(uint32_t id, int signal) {
   struct job *job = job_find(id);
   if (job == NULL || job->is_reaped) return;

@@ -16,7 +16,8 @@
 
 /* Each could tell of, or reach, the host; missing ones are fine. */
 static const char *const MASKED[] = {"kcore", "keys", "key-users", "sysrq-trigger", "timer_list", "sched_debug", "kmsg"};
-static const char *const READ_ONLY[] = {"sys", "irq", "bus"};
+/* Pressure files take watchers from anybody, and the kernel works for each. */
+static const char *const READ_ONLY[] = {"sys", "irq", "bus", "pressure"};
 
 /* All sandboxes together share the host's number of inotify instances and watches, so that one must not be able to take
    them all.

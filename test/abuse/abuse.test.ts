@@ -194,3 +194,30 @@ function agentsOf(owner: number): string[] {
     (pid) => /^\d+$/.test(pid) && status(pid).includes("sandlot-agent") && parent(parent(pid)) === String(owner),
   );
 }
+
+test("44. a program that stops every process it finds holds no file operation up", () =>
+  beside(async (sandbox) => {
+    const script = [
+      "import os, signal",
+      "while True:",
+      "  for pid in range(2, 400):",
+      "    try:",
+      "      if pid != os.getpid(): os.kill(pid, signal.SIGSTOP)",
+      "    except OSError: pass",
+    ].join("\n");
+    const stopper = await sandbox.start(["python3", "-c", script], { ...OPTIONS, timeoutMs: 100_000 });
+    void stopper.result.catch(() => undefined);
+    for (let round = 0; round < 20; round += 1) {
+      const path = `/tmp/${round}`;
+      expect(await sandbox.files.write({ path, bytes: Buffer.from("x"), mode: 0o644 })).toMatchObject({ ok: true });
+      expect(await sandbox.files.list("/etc", { recursive: true, entriesMax: 1_000 })).toMatchObject({ ok: true });
+    }
+    await sandbox.freeze();
+    expect((await sandbox.diff()).length).toBe(20);
+  }));
+
+test("51. the kernel's pressure files take no watcher from inside", () =>
+  beside(async (sandbox) => {
+    const open = "import os\ntry: os.open('/proc/pressure/memory', os.O_RDWR); print('open')\nexcept OSError: pass";
+    for (const user of ["root", "agent"]) expect(await output(sandbox, ["python3", "-c", open], { user })).toBe("");
+  }));
