@@ -59,7 +59,7 @@ export function bundleAgent(skeleton: readonly RootEntry[], filters: SeccompProg
       kind,
       data.toString("base64"),
     ]),
-    filters: [filters.agent, filters.command].map((program) => program.toString("base64")),
+    filters: [filters.agent, filters.command, filters.strictCommand].map((program) => program.toString("base64")),
   };
   try {
     const options = { input: JSON.stringify(given), maxBuffer: BUNDLE_BYTES_MAX, env: {} };

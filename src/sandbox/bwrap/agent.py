@@ -124,8 +124,8 @@ class Agent:
             self.send(0, frames.ERROR, 0, f"prepare the sandbox: {error}".encode())
             self.flush()
             posix._exit(1)
-        self.command_filter = confine.filter_of_commands()
-        self.watchdog = processes.Watchdog(int(request[b"memory"]))
+        self.command_filter = confine.filter_of_commands(request[b"seccomp"] == b"strict")
+        self.watchdog = processes.Watchdog(int(request[b"memory"]), int(request[b"processes"]))
         self.main.register(self.woken, select.EPOLLIN)
         self.send(0, frames.READY, 0)
 

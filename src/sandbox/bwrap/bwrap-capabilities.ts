@@ -18,6 +18,7 @@ const UNSUPPORTED: SandboxCapabilities["unsupported"] = {
   12: "the /proc that bwrap mounts shows the agent; tracing and reading it are refused all the same",
   25: "bwrap takes a size for a tmpfs and no number of files",
   28: "without a control group nothing holds a command to its share of the processor",
+  30: "bwrap closes /proc/sys at once, so System V memory, watches and terminals keep the kernel's own bounds",
   57: NO_NETWORK,
   59: NO_SNAPSHOT,
   66: NO_SNAPSHOT,
@@ -56,8 +57,6 @@ export function refuseUnkept(request: SandboxRequest): void {
       "unsupported",
       `Network mode "${network.mode}" was asked for; the bwrap provider offers "off" only. Use the namespace provider.`,
     );
-  if (seccomp === "strict")
-    throw new Failure("unsupported", "The bwrap provider has no strict seccomp profile. Use the namespace provider.");
   if (image !== "host")
     throw new Failure(
       "image_unavailable",

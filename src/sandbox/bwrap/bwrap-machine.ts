@@ -13,16 +13,17 @@ import { encodeFrame, FRAME } from "../frames.ts";
 import { startCommand } from "../run-command.ts";
 import type { UserIds } from "../user-ids.ts";
 import { namelessFile, reopen } from "./agent-bundle.ts";
-import { bwrapArguments } from "./bwrap-arguments.ts";
+import { bwrapArguments, CORES_FDS } from "./bwrap-arguments.ts";
 import { BwrapStream } from "./bwrap-stream.ts";
 import type { HostRoot } from "./host-root.ts";
-import { coresOf, cpuinfo, meminfo } from "./machine-view.ts";
+import { coreList, coresOf, cpuinfo, meminfo } from "./machine-view.ts";
 import { spawnIds, type UserNamespaces } from "./user-namespace.ts";
 
 /** A machine under load answers late, not never. */
 const FIRST_EXEC_MS_MAX = 30_000;
 /** PID 1 that is killed and does not go is then left to the death of bwrap itself. */
 const KILL_MS_MAX = 2_000;
+const VIEWS_MAX = 32;
 
 /** What makes machines: opened once by a provider. */
 export interface BwrapEngine {
@@ -84,26 +85,25 @@ export async function startMachine(
 
 /** The descriptors after standard error are those `bwrap-arguments.ts` and the agent know by number. */
 async function startBwrap(engine: BwrapEngine, request: SandboxRequest): Promise<ChildProcess> {
-  const { runtime, program, ids, root, bundle, namespaces } = engine;
+  const { program, ids, root, bundle, namespaces } = engine;
   const cores = coresOf(request.limits.cpus);
   const opened: number[] = [];
   try {
-    const namespace = await namespaces.take();
-    if (namespace !== null) opened.push(namespace);
     for (const [name, text] of [
       [`memory ${request.limits.memoryBytes}`, () => meminfo(request.limits.memoryBytes)],
-      [`cores ${cores}`, () => cpuinfo(cores)],
+      [`processors ${cores}`, () => cpuinfo(cores)],
+      ...CORES_FDS.map(() => [`cores ${cores}`, () => coreList(cores)] as const),
     ] as const) {
-      const known = engine.views.get(name) ?? namelessFile(runtime, Buffer.from(text()));
-      engine.views.set(name, known);
-      opened.push(reopen(known));
+      opened.push(reopen(viewOf(engine, name, text)));
     }
-    const [memory, processors] = opened.slice(-2);
-    return spawn(program, bwrapArguments({ limits: request.limits, root, hasNamespace: namespace !== null }), {
+    const namespace = await namespaces.take();
+    const hasNamespace = namespace !== null;
+    if (hasNamespace) opened.push(namespace);
+    return spawn(program, bwrapArguments({ limits: request.limits, cores, root, hasNamespace }), {
       ...spawnIds(ids),
       env: {},
       cwd: "/",
-      stdio: ["pipe", "pipe", "pipe", bundle, "pipe", memory, processors, ...(namespace === null ? [] : [namespace])],
+      stdio: ["pipe", "pipe", "pipe", bundle, "pipe", ...opened],
     });
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
@@ -113,7 +113,21 @@ async function startBwrap(engine: BwrapEngine, request: SandboxRequest): Promise
   }
 }
 
-function createFields(engine: BwrapEngine, { limits }: SandboxRequest): Buffer {
+/** The newest are kept; a live sandbox has what it was given. */
+function viewOf({ runtime, views }: BwrapEngine, name: string, text: () => string): number {
+  const known = views.get(name);
+  if (known !== undefined) return known;
+  const [oldest] = views;
+  if (views.size >= VIEWS_MAX && oldest !== undefined) {
+    closeSync(oldest[1]);
+    views.delete(oldest[0]);
+  }
+  const made = namelessFile(runtime, Buffer.from(text()));
+  views.set(name, made);
+  return made;
+}
+
+function createFields(engine: BwrapEngine, { limits, seccomp }: SandboxRequest): Buffer {
   const cores = coresOf(limits.cpus);
   const fields = {
     memory: limits.memoryBytes,
@@ -121,6 +135,7 @@ function createFields(engine: BwrapEngine, { limits }: SandboxRequest): Buffer {
     cores,
     first: engine.nextCore,
     ids: engine.ids.kind,
+    seccomp: seccomp ?? "default",
   };
   engine.nextCore = (engine.nextCore + cores) % 4_096;
   const text = Object.entries(fields).map(([name, value]) => `${name}=${value}\0`);

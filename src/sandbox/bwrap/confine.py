@@ -6,7 +6,7 @@ import system
 
 PR_SET_DUMPABLE, PR_SET_NAME = 4, 15
 
-_skeleton, _filters = [], (b"", b"")
+_skeleton, _filters = [], ()
 files_before = 0
 
 
@@ -15,9 +15,9 @@ def prepare(skeleton, filters):
     _skeleton, _filters = skeleton, filters
 
 
-def filter_of_commands():
+def filter_of_commands(is_strict):
     """In addition to the agent's, added by each command before it executes, because only then is its mark set."""
-    return _filters[1]
+    return _filters[2 if is_strict else 1]
 
 
 def _place(path, mode, uid, kind, data):
@@ -52,7 +52,6 @@ def enter(request):
     for path, mode, uid, kind, data in _skeleton:
         _place(path, mode, 0 if is_single else uid, kind, data)
     posix.umask(0o022)
-    _show_cores(int(request[b"cores"]))
     disk = posix.statvfs("/")
     files_before = disk.f_files - disk.f_ffree
     cores = int(request[b"cores"])
@@ -76,16 +75,3 @@ def enter(request):
     # Nobody inside may trace the agent or read its memory.
     system.call(system.PRCTL, PR_SET_DUMPABLE, 0)
     system.install_filter(_filters[0])
-
-
-def _show_cores(count):
-    """What libc, lscpu and runtimes read before they ask the scheduler."""
-    at = "/sys"
-    for name in ("devices", "system", "cpu"):
-        at += "/" + name
-        posix.mkdir(at, 0o755)
-    listed = b"0-%d\n" % (count - 1) if count > 1 else b"0\n"
-    for name in ("online", "possible", "present"):
-        _place(f"{at}/{name}", 0o444, 0, "file", listed)
-    for number in range(count):
-        posix.mkdir(f"{at}/cpu{number}", 0o755)

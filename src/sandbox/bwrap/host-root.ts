@@ -28,7 +28,7 @@ export interface HostRoot {
 
 const SYSTEM = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"];
 /** Made by bwrap itself. */
-const MADE_BEFORE = ["dev", "proc", ...SYSTEM];
+const MADE_BEFORE = ["dev", "proc", "sys", ...SYSTEM];
 const HOMES: Readonly<Record<string, number>> = { agent: 1000, verifier: 1001, subject: 1002 };
 
 export function hostRoot(runtime: Runtime, imageFolder?: string): HostRoot {

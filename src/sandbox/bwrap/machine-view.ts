@@ -28,3 +28,8 @@ export function cpuinfo(cores: number): string {
   const each = readFileSync("/proc/cpuinfo", "utf8").split("\n\n");
   return `${each.slice(0, cores).join("\n\n")}\n\n`;
 }
+
+/** As the kernel writes a list of processors. */
+export function coreList(cores: number): string {
+  return cores > 1 ? `0-${cores - 1}\n` : "0\n";
+}

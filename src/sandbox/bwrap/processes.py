@@ -78,8 +78,9 @@ def _memory_of(pid, is_exact):
 class Watchdog:
     """The memory limit where no control group keeps it: the largest process is ended, as the kernel would. Sampled."""
 
-    def __init__(self, limit_bytes):
-        self.limit_bytes, self.peak_bytes, self.kills, self.next_us = limit_bytes, 0, 0, 0
+    def __init__(self, limit_bytes, processes_max):
+        self.limit_bytes, self.processes_max = limit_bytes, processes_max
+        self.peak_bytes, self.kills, self.next_us = 0, 0, 0
 
     def usage(self):
         """Bytes, processes, and the largest of them."""
@@ -96,6 +97,9 @@ class Watchdog:
         if now < self.next_us:
             return self.next_us
         total, _, largest = self.usage()
+        # The kernel counts for each user alone; what is beyond the limit of all goes, the newest first.
+        for pid in sorted(pids())[self.processes_max:]:
+            send_signal(pid, _signal.SIGKILL)
         if total > self.limit_bytes and largest > 1 and send_signal(largest, _signal.SIGKILL):
             self.kills += 1
         self.next_us = now + (LOOK_US if is_busy else IDLE_LOOK_US)

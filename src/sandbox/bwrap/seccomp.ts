@@ -4,6 +4,7 @@
  * command. Pure.
  */
 import { Failure } from "../../core/errors.ts";
+import { ordinaryCalls } from "./seccomp-ordinary.ts";
 
 type Architecture = "x64" | "arm64";
 
@@ -60,6 +61,7 @@ const DENIED: Readonly<Record<string, readonly [number | null, number | null]>> 
   lookup_dcookie: [212, 18],
   nfsservctl: [180, 42],
   pidfd_getfd: [438, 438],
+  io_setup: [206, 0],
   quotactl_fd: [443, 443],
   memfd_secret: [447, 447],
   set_mempolicy_home_node: [450, 450],
@@ -80,6 +82,23 @@ const CALLS = {
   arm64: { audit: 0xc000_00b7, clone: 220, clone3: 435, ioctl: 29, socket: 198, prlimit64: 261, setrlimit: 164 },
 } as const;
 
+/** Root of a sandbox has the agent's user id, by which alone the kernel lets it set these of PID 1: by which argument. */
+const OF_THE_AGENT: readonly {
+  readonly numbers: readonly [number, number];
+  readonly index: number;
+  readonly value: number;
+}[] = [
+  { numbers: [302, 261], index: 0, value: 1 }, // prlimit64
+  { numbers: [144, 119], index: 0, value: 1 }, // sched_setscheduler
+  { numbers: [142, 118], index: 0, value: 1 }, // sched_setparam
+  { numbers: [314, 274], index: 0, value: 1 }, // sched_setattr
+  { numbers: [203, 122], index: 0, value: 1 }, // sched_setaffinity
+  { numbers: [141, 140], index: 1, value: 1 }, // setpriority, of PID 1
+  { numbers: [141, 140], index: 0, value: 2 }, // setpriority, of a whole user
+  { numbers: [251, 30], index: 1, value: 1 }, // ioprio_set, of PID 1
+  { numbers: [251, 30], index: 0, value: 3 }, // ioprio_set, of a whole user
+];
+
 const EPERM = 1;
 const ENOSYS = 38;
 const EAFNOSUPPORT = 97;
@@ -91,6 +110,8 @@ const [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, NETLINK_ROUTE] = [1, 2, 10, 16, 0
 const RLIMIT_CORE = 4;
 const RLIMIT_RTTIME = 15;
 const X32_BIT = 0x4000_0000;
+
+const CALLS_END = 512;
 
 const ARCH_AT = 4;
 const NUMBER_AT = 0;
@@ -140,13 +161,19 @@ class Program {
 export interface SeccompPrograms {
   readonly agent: Buffer;
   readonly command: Buffer;
+  /** In the place of `command` where the strict profile was asked for. */
+  readonly strictCommand: Buffer;
 }
 
 /** Throws `environment_missing` for an architecture whose numbers are not known. */
 export function seccompPrograms(architecture: string = process.arch): SeccompPrograms {
   if (architecture !== "x64" && architecture !== "arm64")
     throw new Failure("environment_missing", `The bwrap provider knows x64 and arm64, not "${architecture}".`);
-  return { agent: agentProgram(architecture), command: commandProgram(architecture) };
+  return {
+    agent: agentProgram(architecture),
+    command: commandProgram(architecture, false),
+    strictCommand: commandProgram(architecture, true),
+  };
 }
 
 function agentProgram(architecture: Architecture): Buffer {
@@ -163,6 +190,13 @@ function agentProgram(architecture: Architecture): Buffer {
     if (number === null) continue;
     program.equal(number, 0, 1);
     program.answer(EPERM);
+  }
+  for (const { numbers, index, value } of OF_THE_AGENT) {
+    program.equal(numbers[architecture === "x64" ? 0 : 1], 0, 4);
+    program.load(argumentAt(index));
+    program.equal(value, 0, 1);
+    program.answer(EPERM);
+    program.load(NUMBER_AT);
   }
   program.equal(calls.clone, 0, 4);
   program.load(argumentAt(0));
@@ -200,18 +234,21 @@ function filterSockets(program: Program, socket: number): void {
  * The flags of clone3 lie behind a pointer, where no filter can read them, so it is refused and libc falls back. Two
  * limits nobody may change, the calls succeed and do nothing: a core limit of one byte, and the mark of a command.
  */
-function commandProgram(architecture: Architecture): Buffer {
+function commandProgram(architecture: Architecture, isStrict: boolean): Buffer {
   const calls = CALLS[architecture];
   const program = new Program();
   program.load(NUMBER_AT);
   program.equal(calls.clone3, 0, 1);
   program.answer(ENOSYS);
-  program.equal(calls.prlimit64, 0, 8);
+  program.equal(calls.prlimit64, 0, 10);
   program.load(argumentAt(1));
   program.equal(RLIMIT_CORE, 2, 0);
   program.equal(RLIMIT_RTTIME, 1, 0);
   program.allow();
+  /* Both halves of a pointer, which is null for a mere question. */
   program.load(argumentAt(2));
+  program.equal(0, 0, 3);
+  program.load(argumentAt(2) + 4);
   program.equal(0, 0, 1);
   program.allow();
   program.answer(0);
@@ -221,6 +258,26 @@ function commandProgram(architecture: Architecture): Buffer {
   program.equal(RLIMIT_RTTIME, 0, 1);
   program.answer(0);
   program.allow();
-  program.allow();
+  if (isStrict) refuseUnlisted(program, architecture);
+  else program.allow();
   return program.bytes();
+}
+
+/**
+ * What is denied to all keeps the other filter's EPERM; what is merely not listed answers ENOSYS, so that libraries do
+ * what they would on an older kernel. Numbers that follow one another share one test.
+ */
+function refuseUnlisted(program: Program, architecture: Architecture): void {
+  const denied = Object.values(DENIED).map((numbers) => numbers[architecture === "x64" ? 0 : 1]);
+  const passed = new Set<number | null>([...ordinaryCalls(architecture), ...denied]);
+  for (let from = 0, to = 0; from < CALLS_END; from = to + 1) {
+    to = from;
+    if (!passed.has(from)) continue;
+    while (to + 1 < CALLS_END && passed.has(to + 1)) to += 1;
+    program.atLeast(from, 1, 0);
+    program.answer(ENOSYS);
+    program.atLeast(to + 1, 1, 0);
+    program.allow();
+  }
+  program.answer(ENOSYS);
 }
