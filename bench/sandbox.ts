@@ -14,7 +14,7 @@ const SCALE = Number(process.env["SANDLOT_BENCH_SCALE"] ?? "1");
 export async function run(): Promise<SandboxBench> {
   const peers: Contender[] = [];
   const absent: { name: string; reason: string }[] = [];
-  const providers: ProviderName[] = ["namespace"];
+  const providers: ProviderName[] = ["namespace", "bwrap"];
   const engines = [await startEngine("podman"), await startEngine("docker")];
   try {
     for (const { kind, socketPath, reason } of engines) {

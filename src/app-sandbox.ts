@@ -2,7 +2,7 @@
  * Sandboxes by hand: a person in a fresh one, and their speed on this machine. Also the one place that opens a provider
  * by its name.
  */
-import { availableParallelism } from "node:os";
+import { availableParallelism, constants } from "node:os";
 import { runtime } from "./app-parts.ts";
 import { Failure } from "./core/errors.ts";
 import type { TerminalSize } from "./core/exec.ts";
@@ -13,14 +13,18 @@ import { interleaved, type Once, type Quantity } from "./sandbox/bench/measure.t
 import { ownFigures } from "./sandbox/bench/own-figures.ts";
 import { loadNow, machineOf, ratiosOf, type SandboxBench, tableOf } from "./sandbox/bench/report.ts";
 import { openImageStore } from "./sandbox/image/image-store.ts";
+import { bwrapProvider } from "./sandbox/provider-bwrap.ts";
 import { dockerProvider } from "./sandbox/provider-docker.ts";
 import { namespaceProvider } from "./sandbox/provider-namespace.ts";
 
-export const PROVIDERS = ["namespace", "docker", "podman"] as const;
+/** Names of the providers a person can choose from, the default first. */
+export const PROVIDERS = ["namespace", "bwrap", "docker", "podman"] as const;
+/** One of `PROVIDERS`. */
 export type ProviderName = (typeof PROVIDERS)[number];
 
 /** The caller closes it. `socketPath` names the engine's socket where it is not the usual one. */
 export function openProvider(name: ProviderName, socketPath?: string): SandboxProvider {
+  if (name === "bwrap") return bwrapProvider({ runtime });
   const images = openImageStore({ runtime });
   if (name === "docker" || name === "podman") {
     return dockerProvider({ runtime, engine: name, images, ...(socketPath === undefined ? {} : { socketPath }) });
@@ -49,7 +53,10 @@ export interface Terminal {
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Puts a person into a fresh sandbox and destroys it after. Gives the command's exit code; 128 and more by a signal's number. */
+/**
+ * Puts a person into a fresh sandbox, where its image's maker wants commands to run, and destroys it after. Gives the
+ * command's exit code: of one that a signal ended 128 and the signal's number, and of one that was cut off 137.
+ */
 export async function enterSandbox(request: ShellRequest, terminal: Terminal, signal: AbortSignal): Promise<number> {
   const provider = openProvider(request.provider);
   try {
@@ -72,7 +79,6 @@ export async function enterSandbox(request: ShellRequest, terminal: Terminal, si
     const { size } = terminal;
     const running = await sandbox.start(request.command, {
       user: request.user,
-      cwd: "/",
       input: "open",
       timeoutMs: DAY_MS,
       outputBytesMax: Number.MAX_SAFE_INTEGER,
@@ -89,10 +95,14 @@ export async function enterSandbox(request: ShellRequest, terminal: Terminal, si
         `${request.command.join(" ")} could not start in image "${request.image}": ${result.startError}.`,
       );
     }
-    return result.exitCode ?? 128 + 9;
+    return result.exitCode ?? 128 + signalNumber(result.signal ?? "SIGKILL");
   } finally {
     await provider.close();
   }
+}
+
+function signalNumber(wanted: string): number {
+  return Object.entries(constants.signals).find(([name]) => name === wanted)?.[1] ?? 0;
 }
 
 /**
@@ -201,7 +211,8 @@ export async function benchSandboxes(options: SandboxBenchOptions): Promise<Sand
     const figures = [];
     for (const { name, provider } of providers) {
       onStep(`what ${name} alone does`);
-      const isSlow = name === "docker" || name === "podman";
+      /* The others take long, or much memory: a thousand of each say no more than twenty. */
+      const isSlow = name !== "namespace";
       const own = await ownFigures({
         runtime,
         name,
@@ -213,9 +224,8 @@ export async function benchSandboxes(options: SandboxBenchOptions): Promise<Sand
       quantities.push(...own.quantities);
       figures.push(...own.figures);
     }
-    const groups = providers[0]?.provider.capabilities.killTree ?? "none";
     return {
-      machine: machineOf(groups),
+      machine: machineOf(),
       loadAverageBefore,
       loadAverageAfter: loadNow(),
       contenders: contenders.map(({ name, version }) => ({ name, version })),

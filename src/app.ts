@@ -13,6 +13,7 @@ import type { ProbeLine, ProbeReport, SandboxProvider } from "./core/sandbox.ts"
 import type { Store } from "./core/store.ts";
 import type { Task } from "./core/task.ts";
 import { METRICS } from "./observe/catalogue.ts";
+import { bwrapProvider } from "./sandbox/provider-bwrap.ts";
 import { dockerProvider } from "./sandbox/provider-docker.ts";
 import { namespaceProvider } from "./sandbox/provider-namespace.ts";
 import { openStore } from "./store/open-store.ts";
@@ -63,7 +64,7 @@ export function openReader(folder: string): Promise<Store> {
 /** What this machine can do, per sandbox provider. */
 export async function doctor(): Promise<readonly ProbeReport[]> {
   const first = await probeOf(namespaceProvider({ runtime }));
-  const others = [await probeOf(dockerProvider({ runtime }))];
+  const others = [await probeOf(bwrapProvider({ runtime })), await probeOf(dockerProvider({ runtime }))];
   /* One provider is enough for a run; the others are offers. */
   return [first, ...others.map((report) => ({ ...report, lines: report.lines.map(asOffer) }))];
 }

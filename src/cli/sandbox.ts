@@ -9,7 +9,8 @@ import { EXIT } from "./exit-code.ts";
 import { atTerminal, LOGIN_SHELL } from "./persons-terminal.ts";
 
 const MIB = 2 ** 20;
-const NAMES = ["namespace", "docker", "podman"] as const;
+/** As `PROVIDERS` of the application, which is loaded only when a command runs. */
+const NAMES = ["namespace", "bwrap", "docker", "podman"] as const satisfies readonly ShellRequest["provider"][];
 
 interface ShellOptions {
   readonly provider: ShellRequest["provider"];

@@ -1,14 +1,17 @@
 /** The figures of one run of the sandbox benchmark, with the conditions they hold under, as data and as a table. */
+import { readFileSync } from "node:fs";
 import { cpus, loadavg, release } from "node:os";
 import type { Quantity } from "./measure.ts";
 import type { Figure } from "./own-figures.ts";
 
+/** One run of the benchmark. Times are milliseconds. */
 export interface SandboxBench {
   readonly machine: {
     readonly cores: number;
     readonly processor: string;
     readonly kernel: string;
     readonly node: string;
+    /** Versions of control groups that are mounted: `v1`, `v2`, `hybrid` or `none`. */
     readonly groups: string;
   };
   readonly loadAverageBefore: readonly number[];
@@ -27,17 +30,26 @@ export interface SandboxBench {
   }[];
 }
 
-export function machineOf(groups: string): SandboxBench["machine"] {
+/** What this machine is, as far as its figures depend on it. */
+export function machineOf(): SandboxBench["machine"] {
   const [first] = cpus();
   return {
     cores: cpus().length,
     processor: first?.model.trim() ?? "unknown",
     kernel: release(),
     node: process.version,
-    groups,
+    groups: groupMode(),
   };
 }
 
+function groupMode(): string {
+  const mounts = readFileSync("/proc/self/mountinfo", "utf8");
+  const [v1, v2] = [/ - cgroup /.test(mounts), / - cgroup2 /.test(mounts)];
+  if (v1 && v2) return "hybrid";
+  return v1 ? "v1" : v2 ? "v2" : "none";
+}
+
+/** Load averages of 1, 5 and 15 minutes. */
 export function loadNow(): readonly number[] {
   return loadavg().map((load) => Math.round(load * 100) / 100);
 }
@@ -54,6 +66,7 @@ export function ratiosOf(quantities: readonly Quantity[], names: readonly string
   });
 }
 
+/** The same for people: conditions first, then times, figures and ratios. */
 export function tableOf(bench: SandboxBench): string {
   const { machine } = bench;
   const lines = [
