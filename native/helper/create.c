@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,7 +39,7 @@ static bool keep_low(int **kept, size_t count) {
 }
 
 /* The zygote holds the channel of every sandbox; a child that kept one would hide another sandbox's end. */
-static const char *keep_only(int *channel, int *go, struct box_groups *groups, struct box_storage *storage) {
+static const char *keep_only(bool is_blank, int *channel, int *go, struct box_groups *groups, struct box_storage *storage) {
   int *kept[14 + 2 * JOIN_MAX + LAYERS_MAX] = {
       channel,               go,
       &groups->leaf_root,    &groups->leaf_join,   &groups->leaf_park,  &groups->oom_events, &groups->memory_now,
@@ -52,7 +53,7 @@ static const char *keep_only(int *channel, int *go, struct box_groups *groups, s
   }
   for (int at = 0; at < storage->layer_count; at++) kept[count++] = &storage->layers[at];
   groups->clone_into = -1;
-  if (*channel < 0 || *go < 0 || !keep_low(kept, count)) return "keep the channel";
+  if ((*channel < 0 && !is_blank) || *go < 0 || !keep_low(kept, count)) return "keep the channel";
   syscall(SYS_close_range, 0, 2, 0);
   for (int fd = 0; fd <= 2; fd++)
     if (open("/dev/null", O_RDWR) != fd) return "open /dev/null";
@@ -61,18 +62,25 @@ static const char *keep_only(int *channel, int *go, struct box_groups *groups, s
 
 __attribute__((noreturn)) static void child(const struct box_request *request, int channel, int go,
                                             struct box_groups groups, struct box_storage storage) {
+  static struct box_request taken;
+  bool is_blank = channel < 0;
   char byte;
-  const char *failed = keep_only(&channel, &go, &groups, &storage);
+  if (is_blank) prctl(PR_SET_NAME, "sandlot-blank");
+  const char *failed = keep_only(is_blank, &channel, &go, &groups, &storage);
   /* Until the maps are written this process is nobody; it must not go on before. */
   if (failed == NULL && read(go, &byte, 1) != 1) _exit(1);
   if (failed == NULL && !maps_become_root()) failed = "become root of the sandbox";
-  close(go);
   setsid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (failed == NULL) failed = groups_hide(&groups);
   if (failed == NULL) failed = confine_early();
   if (failed == NULL && (groups.leaf_root < 0 || groups.memory_now < 0) && !tags_open()) failed = "open the list of processes";
   if (failed == NULL && groups.pids_now < 0 && !confine_processes(request->processes_max)) failed = "limit the processes";
+  if (is_blank) {
+    if (failed != NULL || !blank_await(go, &taken, &channel, &storage)) _exit(1);
+    request = &taken;
+  }
+  close(go);
   if (failed == NULL) failed = rootfs_enter(request, &storage);
   storage_close(&storage); /* attached by now */
   if (failed == NULL) failed = confine_late(request->is_strict);
@@ -109,12 +117,14 @@ static pid_t clone_child(const struct box_request *request, int channel, int go,
   return pid;
 }
 
-/* The child waits at `go` until its ids are mapped and the layers below it are sealed; one that never may go on is ended. */
+/* The child waits at `go` until its ids are mapped and the layers below it are sealed; one that never may go on is ended.
+   A blank goes on as far as it can by itself. */
 static pid_t start_child(const struct box_request *request, int channel, const struct box_groups *groups,
                          const struct box_storage *storage, int *later, const char **step) {
   int go[2];
+  bool is_blank = channel < 0;
   *step = "open a pipe";
-  if (pipe2(go, O_CLOEXEC) != 0) return -1;
+  if ((is_blank ? socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, go) : pipe2(go, O_CLOEXEC)) != 0) return -1;
   *step = "clone with namespaces";
   pid_t pid = clone_child(request, channel, go[0], groups, storage);
   close(go[0]);
@@ -123,11 +133,12 @@ static pid_t start_child(const struct box_request *request, int channel, const s
     *step = "write the id maps and choose the cores";
     ok = maps_write(pid) && machine_pin(pid, request) && !fault_at(request, "maps");
   }
-  if (ok && layers_state(request->layers) == LAYERS_PENDING) {
+  bool is_held = !is_blank && layers_state(request->layers) == LAYERS_PENDING;
+  ok = ok && (is_held || write(go[1], "g", 1) == 1);
+  if (ok && (is_held || is_blank)) {
     *later = go[1];
     return pid;
   }
-  ok = ok && write(go[1], "g", 1) == 1;
   int error = errno;
   if (!ok && pid > 0) {
     kill(pid, SIGKILL);
@@ -146,7 +157,7 @@ pid_t box_clone(const struct box_request *request, int channel, struct box_stora
   pid_t pid = -1;
   if (!fault_at(request, "groups")) {
     *step = "make the storage";
-    if (storage_open(request, storage)) pid = start_child(request, channel, &groups, storage, go, step);
+    if (channel < 0 || storage_open(request, storage)) pid = start_child(request, channel, &groups, storage, go, step);
   }
   int error = errno;
   storage_close(storage);

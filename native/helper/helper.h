@@ -61,6 +61,7 @@ struct box_request {
   unsigned cores, first_core, shape; /* chosen by machine_choose */
   bool shows_top; /* the agent takes the topmost layer for what was written here */
   bool binds_system; /* the host's system folders lie over the image */
+  bool from_blank; /* may be made of a blank, and tells that more will be asked for */
   uint64_t lifetime_ms; /* 0: none */
   char lowers[LOWERS_BYTES]; /* folders of the image store, top first, separated by commas */
   char layers[LOWERS_BYTES]; /* sealed layers above them, likewise */
@@ -113,14 +114,20 @@ void box_kill(const char *id); /* every one with NULL */
 void box_copy(const char *id, const char *layer); /* copies a live one's storage into the layer while it is frozen */
 bool box_seal(const char *id, const char *layer); /* its storage becomes the layer when it has ended */
 void boxes_reap(void);
+void boxes_blanks(unsigned most); /* as many blanks are kept while they are asked for */
+bool boxes_want_blank(void);
+void boxes_make_blank(void);
 bool boxes_clear(void); /* false while some group of an ended sandbox could not be removed yet */
 void box_expire(const char *id, uint64_t ms); /* so long from now */
 int boxes_expire(void); /* ends those past their lifetime; milliseconds to the next, or -1 */
 bool boxes_are_left(void);
 
 /* create.c: the sandbox's PID 1, or -1 with errno and `step` naming what failed; undone on error. Where its layers are not
-   sealed yet it waits for a byte at `go`, which is left alone otherwise. */
+   sealed yet it waits for a byte at `go`, which is left alone otherwise. Without a channel (-1) it is a blank, which waits
+   at `go` for what blank_give sends, then for the byte. */
 pid_t box_clone(const struct box_request *request, int channel, struct box_storage *storage, int *go, const char **step);
+bool blank_give(int blank, const struct box_request *request, int channel, const struct box_storage *storage);
+bool blank_await(int blank, struct box_request *request, int *channel, struct box_storage *storage); /* run by the blank */
 bool fault_at(const struct box_request *request, const char *step); /* true with errno: fail here */
 
 /* layers.c */

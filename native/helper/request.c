@@ -52,6 +52,7 @@ static bool set_field(struct box_request *to, const char *name, const char *valu
   if (strcmp(name, "layers") == 0) return copy(to->layers, sizeof to->layers, value);
   if (strcmp(name, "fail") == 0) return set_fault(to, value);
   if (strcmp(name, "system") == 0) return to->binds_system = strcmp(value, "1") == 0, true;
+  if (strcmp(name, "blank") == 0) return to->from_blank = strcmp(value, "1") == 0, true;
   if (strcmp(name, "top") == 0) return to->shows_top = strcmp(value, "1") == 0, true;
   if (strcmp(name, "seccomp") == 0) return to->is_strict = strcmp(value, "strict") == 0, true;
   set_number(to, name, value);

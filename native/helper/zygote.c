@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #define WAITING_MAX 256
+#define QUIET_MS 5 /* without anything to do, after which a blank is made */
 #define CREATE_BYTES_MAX 8192
 
 /* A connection before its sandbox, which has not sent its whole create frame yet, or after it, until the other side has
@@ -232,8 +233,12 @@ static void serve(int listener, int signals) {
     polls[2] = (struct pollfd){.fd = free_slot() == NULL ? -1 : listener, .events = POLLIN};
     for (int at = 0; at < WAITING_MAX; at++)
       polls[3 + at] = (struct pollfd){.fd = waiting[at].fd, .events = POLLIN};
-    int wait_ms = boxes_expire();
-    if (poll(polls, 3 + WAITING_MAX, is_left ? 1 : wait_ms) < 0 && errno != EINTR) leave();
+    int wait_ms = is_left ? 1 : boxes_expire();
+    bool wants_blank = boxes_want_blank();
+    if (wants_blank && !is_left && (wait_ms < 0 || wait_ms > QUIET_MS)) wait_ms = QUIET_MS;
+    int events = poll(polls, 3 + WAITING_MAX, wait_ms);
+    if (events < 0 && errno != EINTR) leave();
+    if (events == 0 && wants_blank && !is_left) boxes_make_blank();
     if (polls[1].revents != 0) {
       struct signalfd_siginfo info;
       while (read(signals, &info, sizeof info) == (ssize_t)sizeof info)
@@ -249,10 +254,14 @@ static void serve(int listener, int signals) {
   }
 }
 
-/* zygote RUN_PARENT STORE [--faults]: prints "ready <owner> <socket> <groups>" or "error <why>", then serves. */
+/* zygote RUN_PARENT STORE [--faults] [--blanks=COUNT]: prints "ready <owner> <socket> <groups>" or "error <why>", then serves. */
 int zygote_main(int argc, char **argv) {
-  if (argc != 4 && argc != 5) return 2;
-  allows_faults = argc == 5 && strcmp(argv[4], "--faults") == 0;
+  unsigned blanks = 0;
+  if (argc < 4) return 2;
+  for (int at = 4; at < argc; at++) {
+    if (strcmp(argv[at], "--faults") == 0) allows_faults = true;
+    if (strncmp(argv[at], "--blanks=", 9) == 0) blanks = (unsigned)strtoul(argv[at] + 9, NULL, 10);
+  }
   struct rlimit files;
   if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
     files.rlim_cur = files.rlim_max;
@@ -281,7 +290,9 @@ int zygote_main(int argc, char **argv) {
   int signals = watch_signals();
   fcntl(0, F_SETFL, fcntl(0, F_GETFL) | O_NONBLOCK);
   staging_prepare(argv[3], run_folder);
-  printf("ready %s %s %s layers=%s\n", owner, address.sun_path, groups_report(), layers_open() ? "sealed" : "none");
+  bool can_lend = layers_open();
+  boxes_blanks(can_lend ? blanks : 0);
+  printf("ready %s %s %s layers=%s\n", owner, address.sun_path, groups_report(), can_lend ? "sealed" : "none");
   fflush(stdout);
   serve(listener, signals);
   return 0;

@@ -1,12 +1,13 @@
 /**
- * One machine made by the namespace helper: a connection whose agent has answered its first command. A sandbox has one at
- * a time; a snapshot, fork or reset gives it another, on other layers.
+ * One machine made by the namespace helper: a connection whose agent has answered. A sandbox has one at a time; a
+ * snapshot, fork or reset gives it another, on other layers.
  */
 import type { Socket } from "node:net";
 import { Failure } from "../core/errors.ts";
 import type { Runtime } from "../core/runtime.ts";
 import type { SandboxRequest } from "../core/sandbox.ts";
 import { AgentClient } from "./agent-client.ts";
+import type { CommandContext } from "./command-context.ts";
 import { encodeFrame, FRAME } from "./frames.ts";
 import type { ResolvedImage } from "./image/image-contract.ts";
 import type { Layer, LayerStacks } from "./layer-stack.ts";
@@ -34,6 +35,9 @@ export interface MachineSpec {
   /** What it stands on; null for the image alone. Held by the caller. */
   readonly layer: Layer | null;
   readonly lifetimeMs: number;
+  /** It takes the place of, or forks from, a machine of the same image that has answered: the helper may make it of a
+      blank, and instead of a first command a ping is answered. */
+  readonly isRenewal?: boolean;
   readonly network: NetworkControl;
   /** Its diff and export tell of the layer it stands on, not of what it writes itself. */
   readonly showsTop?: boolean;
@@ -51,7 +55,7 @@ export interface Machine {
 }
 
 /**
- * Resolves once a first command has answered. Throws `sandbox_unavailable` naming the step that failed, and `cancelled`;
+ * Resolves once a first command has answered, or a ping of a renewal. Throws `sandbox_unavailable` naming the step that failed, and `cancelled`;
  * nothing is left of it then.
  */
 export function createMachine(
@@ -79,19 +83,12 @@ async function makeMachine(
   const client = new AgentClient(sandboxId, socket, { onRelayFrame: port.onFrame, runtime, kill });
   const context = { client, runtime, kill, envVars: request.envVars };
   socket.write(encodeFrame(0, FRAME.create, 0, encodeCreate(boxId, engine, spec)));
-  /* Sent at once behind the create frame: the machine is ready when this first command has answered. */
-  const first = startCommand(context, ["/bin/true"], { timeoutMs: CREATE_MS_MAX, outputBytesMax: 1_024 });
+  /* Sent at once behind the create frame: the machine is ready when this has been answered. */
+  const answered = spec.isRenewal === true ? answerPing(context) : answerCommand(context, sandboxId, image);
   signal?.addEventListener("abort", kill, { once: true });
   try {
-    const result = await first.result;
+    await answered;
     refuseCancelled(signal);
-    /* An image need not have any program; that the agent has looked for it is an answer. */
-    const hasAnswered = result.exitCode === 0 || (!image.bindsSystem && result.startError !== null);
-    if (!hasAnswered)
-      throw new Failure(
-        "sandbox_unavailable",
-        `Sandbox ${sandboxId} was made, but its first command ended as ${result.verdict} (${result.startError ?? result.exitCode}).`,
-      );
     await port.open(client);
   } catch (error) {
     kill();
@@ -105,6 +102,27 @@ async function makeMachine(
   }
   const setLifetime = (lifetimeMs: number): void => engine.zygote.setLifetime(boxId, lifetimeMs + LIFETIME_GRACE_MS);
   return { boxId, client, kill, setLifetime };
+}
+
+/** Throws `sandbox_unavailable` when the first command could not be run. */
+async function answerCommand(context: CommandContext, sandboxId: string, image: ResolvedImage): Promise<void> {
+  const first = startCommand(context, ["/bin/true"], { timeoutMs: CREATE_MS_MAX, outputBytesMax: 1_024 });
+  const result = await first.result;
+  /* An image need not have any program; that the agent has looked for it is an answer. */
+  if (result.exitCode === 0 || (!image.bindsSystem && result.startError !== null)) return;
+  throw new Failure(
+    "sandbox_unavailable",
+    `Sandbox ${sandboxId} was made, but its first command ended as ${result.verdict} (${result.startError ?? result.exitCode}).`,
+  );
+}
+
+async function answerPing({ client, runtime, kill }: CommandContext): Promise<void> {
+  const cancelLate = runtime.timer(CREATE_MS_MAX, kill);
+  try {
+    await client.ping();
+  } finally {
+    cancelLate();
+  }
 }
 
 /** Throws `cancelled` when `signal` has aborted. */
@@ -131,6 +149,7 @@ function encodeCreate(boxId: string, engine: Engine, spec: MachineSpec): Buffer 
     lowers: image.lowers.join(","),
     ...(layers.length > 0 ? { layers: layers.join(",") } : {}),
     ...(spec.showsTop === true ? { top: 1 } : {}),
+    ...(spec.isRenewal === true ? { blank: 1 } : {}),
     ...(fault === undefined ? {} : { fail: fault }),
   };
   return Buffer.from(

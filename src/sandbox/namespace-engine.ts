@@ -17,6 +17,7 @@ export interface EngineSourceOptions {
   readonly runtime: Runtime;
   readonly images: ImageStore;
   readonly allowsFaults: boolean;
+  readonly blanksMax?: number | undefined;
   /** A helper built otherwise; absent: the one of this source, built on demand. */
   readonly helperPath?: string | undefined;
   /** Told of each helper that was started. */
@@ -43,12 +44,12 @@ export function requireLinux(): void {
 
 /** One helper, which the caller must close. */
 export async function startEngine(options: Omit<EngineSourceOptions, "onStart">): Promise<Engine> {
-  const { runtime, images, allowsFaults } = options;
+  const { runtime, images, allowsFaults, blanksMax = 0 } = options;
   requireLinux();
   const path = options.helperPath ?? (await buildNative("helper")).path;
   /* Makes the store's folder too, without which there is nothing to mount. */
   buildHostImage(runtime, images.folder, path);
-  const zygote = await startZygote(path, { store: images.folder, allowsFaults });
+  const zygote = await startZygote(path, { store: images.folder, allowsFaults, blanksMax });
   return { zygote, stacks: zygote.layers === null ? null : new LayerStacks(zygote.layers) };
 }
 

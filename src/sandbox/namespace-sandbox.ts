@@ -49,7 +49,7 @@ export interface SandboxStart {
   readonly signal?: AbortSignal;
 }
 
-/** Resolves once a first command has answered. Throws like `createMachine`. */
+/** Resolves once a first command has answered, or a ping of a fork. Throws like `createMachine`. */
 export async function openSandbox(
   parts: NamespaceParts,
   request: SandboxRequest,
@@ -57,7 +57,7 @@ export async function openSandbox(
 ): Promise<NamespaceSandbox> {
   const opening = new Opening(parts, request);
   if (start.policy !== undefined) await opening.network.set(start.policy);
-  const machine = await opening.createMachine(start.socket, start.layer, start.signal);
+  const machine = await opening.createMachine(start.socket, start.layer, start.layer !== null, start.signal);
   if (start.layer !== null) parts.engine.stacks?.hold(start.layer);
   const opened = new Opened(opening, machine, start.layer);
   parts.live.set(opening.id, opened);
@@ -82,12 +82,13 @@ class Opening {
     this.network = networkControl({ runtime, requested: request.network, ...proxied });
   }
 
-  createMachine(socket: Socket, layer: Layer | null, signal?: AbortSignal): Promise<Machine> {
+  createMachine(socket: Socket, layer: Layer | null, isRenewal: boolean, signal?: AbortSignal): Promise<Machine> {
     const { runtime, engine, image, nextFault } = this.parts;
     const { id: sandboxId, request, network } = this;
     const lifetimeMs = Math.max(1, this.endsAtMs - runtime.monotonic());
     const fault = nextFault?.();
-    const spec = { sandboxId, request, image, layer, lifetimeMs, network, ...(fault === undefined ? {} : { fault }) };
+    const faulty = fault === undefined ? {} : { fault };
+    const spec = { sandboxId, request, image, layer, lifetimeMs, isRenewal, network, ...faulty };
     return createMachine(runtime, engine, socket, spec, signal);
   }
 
@@ -182,7 +183,7 @@ class Opened implements NamespaceSandbox {
       sandboxId: opening.id,
       zygote: engine.zygote,
       stacks: engine.stacks,
-      createMachine: async (on: Layer | null) => opening.createMachine(await engine.zygote.connect(), on),
+      createMachine: async (on: Layer | null) => opening.createMachine(await engine.zygote.connect(), on, true),
       createSandbox: async (on: Layer) => {
         const { [RETRY_LABEL]: _, ...labels } = opening.request.labels;
         const socket = await engine.zygote.connect();

@@ -2,6 +2,7 @@
  * The default provider: sandboxes of Linux namespaces, overlay and control groups, made by the native helper. Isolation
  * is shared-kernel and says so. `probe()` tells what this machine lacks and how to get it.
  */
+import { availableParallelism } from "node:os";
 import { Failure } from "../core/errors.ts";
 import type { Runtime } from "../core/runtime.ts";
 import type { Sandbox, SandboxProvider, SandboxRequest } from "../core/sandbox.ts";
@@ -27,6 +28,11 @@ export interface NamespaceProviderOptions {
   readonly images?: ImageStore;
   /** Routes, caps and name resolution of the sandboxes' networks. */
   readonly proxy?: ProxyOptions;
+  /**
+   * Blanks kept while resets, snapshots and forks ask for them, and for 30 s after: machines begun for nobody, which save
+   * such a call the making of groups and name spaces. Default one per core; 0 for none.
+   */
+  readonly blanksMax?: number;
   /** A helper built otherwise, as with sanitizers. For tests. */
   readonly helperPath?: string;
   /** Asked before each machine is made: `STEP:ERRNO` makes the helper fail after that step. For tests. */
@@ -49,6 +55,7 @@ export function namespaceProvider(options: NamespaceProviderOptions): SandboxPro
     images,
     allowsFaults: nextFault !== undefined,
     helperPath: options.helperPath,
+    blanksMax: options.blanksMax ?? availableParallelism(),
     onStart: ({ zygote }) => {
       capabilities = capabilitiesOf(zygote);
     },

@@ -1,9 +1,9 @@
 /** Layers beneath sandboxes: what a merge of many keeps, who holds them, and snapshots kept as images. */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { expectNoLeaks, type LeakBaseline, leakBaseline } from "../../test/abuse/leaks.ts";
 import type { Sandbox, SandboxProvider, SandboxRequest } from "../core/sandbox.ts";
 import { systemRuntime } from "../runtime/system.ts";
@@ -98,6 +98,84 @@ test("a snapshot is there while its sandbox lives, and its layers go with the la
   expect(await text(fork, "stat -c %s /app/large")).toBe("4000000\n");
   await fork.reset();
   expect(await text(fork, "ls /app")).toBe("");
+});
+
+/** First processes of machines that were begun for nobody, below this process's helper. */
+function blanks(): string[] {
+  const status = (pid: string, field: string): string =>
+    new RegExp(`^${field}:\\s+(\\S+)`, "m").exec(readText(`/proc/${pid}/status`))?.[1] ?? "";
+  return readdirSync("/proc").filter(
+    (pid) =>
+      /^\d+$/.test(pid) &&
+      status(pid, "Name") === "sandlot-blank" &&
+      status(status(pid, "PPid"), "PPid") === String(process.pid),
+  );
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+const isDone = (condition: () => boolean): Promise<boolean> =>
+  vi.waitUntil(condition, { timeout: 20_000, interval: 5 });
+
+test("machines begun in advance serve renewals and forks once each, are few, and end with the provider", async () => {
+  const sandbox = await create();
+  expect(blanks()).toEqual([]);
+  await sandbox.reset();
+  const seen = new Set<string>();
+  for (let round = 0; round < 4; round += 1) {
+    await isDone(() => blanks().length === availableParallelism());
+    const before = blanks();
+    for (const pid of before) seen.add(pid);
+    await text(sandbox, `test ! -e /app/left && echo ${round} > /app/left && (sleep 600 & echo $$ > /tmp/pid)`);
+    const { files, processes } = await sandbox.reset();
+    expect({ files, processes }).toEqual({ files: 0, processes: 0 });
+    const now = blanks();
+    expect(before.filter((pid) => !now.includes(pid))).toHaveLength(1);
+    expect(await text(sandbox, "ls /app /tmp")).toBe("/app:\n\n/tmp:\n");
+  }
+  expect(seen.size).toBe(availableParallelism() + 3);
+  await text(sandbox, "echo base > /app/base");
+  const forks = await sandbox.fork(3);
+  for (const [at, fork] of forks.entries()) await text(fork, `echo ${at} >> /app/base`);
+  expect(await Promise.all([sandbox, ...forks].map((each) => text(each, "cat /app/base")))).toEqual([
+    "base\n",
+    ...forks.map((_, at) => `base\n${at}\n`),
+  ]);
+  await isDone(() => blanks().length === availableParallelism());
+  await provider.close();
+  expect(blanks()).toEqual([]);
+});
+
+test("a renewed machine has the limits and cores of its own sandbox, also beside one of other limits", async () => {
+  const small = await create();
+  const limits = {
+    cpus: 1,
+    memoryBytes: 96 * MIB,
+    diskBytes: 4 * MIB,
+    filesMax: 200,
+    processesMax: 9,
+    shmBytes: 2 * MIB,
+  };
+  const other = await provider.create({ ...REQUEST, limits }, new AbortController().signal);
+  const machine =
+    "nproc; grep MemTotal /proc/meminfo; df -k --output=size / | tail -n 1; df --output=itotal / | tail -n 1; " +
+    "df -k --output=size /dev/shm | tail -n 1; cat /proc/sys/kernel/shmall; cat /proc/self/cgroup | wc -l";
+  const seen = [await text(small, machine), await text(other, machine)];
+  expect(seen[0]).not.toBe(seen[1]);
+  for (let round = 0; round < 3; round += 1) {
+    await small.reset();
+    await other.reset();
+    expect([await text(small, machine), await text(other, machine)]).toEqual(seen);
+    const bomb = "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 60 & done; wait";
+    const { processLimitHits } = await other.exec(bomb, { ...OPTIONS, timeoutMs: 300 });
+    expect(processLimitHits).toBeGreaterThan(0);
+  }
 });
 
 test("a fork of no or of far too many sandboxes is refused", async () => {

@@ -80,11 +80,13 @@ export interface ZygoteOptions {
   readonly store: string;
   /** Lets a creation ask to fail at a step. For tests. */
   readonly allowsFaults?: boolean;
+  /** So many machines are kept begun while renewals and forks ask for them; default 0. */
+  readonly blanksMax?: number;
 }
 
 /** Throws `environment_missing` with what the kernel refused. */
 export async function startZygote(program: string, options: ZygoteOptions): Promise<Zygote> {
-  const flags = options.allowsFaults === true ? ["--faults"] : [];
+  const flags = [...(options.allowsFaults === true ? ["--faults"] : []), `--blanks=${options.blanksMax ?? 0}`];
   const child = spawn(program, ["zygote", runParent(), options.store, ...flags], {
     stdio: ["pipe", "pipe", "inherit"],
     env: idsEnvVars(),

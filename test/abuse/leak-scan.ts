@@ -1,10 +1,12 @@
 /**
  * Everything of ours the kernel can show, as a set of names: processes, control groups down to each sandbox, run folders,
  * sockets, mounts here and in the helper, network namespaces, loop devices, and on demand descriptors and the processes
- * of an engine. Items of an owner that lives elsewhere on this machine are left out. What has no name of its own is
- * numbered by kind, so that one more than before is one name more.
+ * of an engine. Items of an owner that lives elsewhere on this machine are left out, and so are the few blanks a live
+ * helper keeps and drops by itself. What has no name of its own is numbered by kind, so that one more than before is one
+ * name more.
  */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { findLeftovers, ownerIn, ownerState } from "../../src/sandbox/leftovers.ts";
 import { runParent } from "../../src/sandbox/zygote.ts";
@@ -26,25 +28,45 @@ interface Process {
 const ENGINES = /^(conmon|containerd-shim|crun|runc|podman|dockerd)/;
 
 export function scanLeaks(scope: LeakScope = {}): Set<string> {
-  const processes = liveProcesses();
+  const everything = liveProcesses();
+  const blanks = keptBlanks(everything);
+  const processes = new Map([...everything].filter(([pid]) => !blanks.has(pid)));
   const isOurs = ours(processes);
   const concernsUs = (owner: string): boolean => ownerState(owner) === "dead" || isOurs(owner.split("-")[3] ?? "");
   const helpers = [...processes.values()].filter(({ pid, name }) => name.startsWith("sandlot-") && isOurs(pid));
   const zygotes = helpers.filter(({ name }) => name === "sandlot-zygote");
   return new Set([
     ...helpers.map(({ pid, name }) => `process ${pid} ${name}`),
-    ...ownedItems(concernsUs),
+    ...ownedItems(concernsUs, blanks),
     ...sockets(concernsUs),
     ...mounts(),
     ...loopDevices(concernsUs),
     ...networkNamespaces(processes, isOurs),
     ...zygotes.flatMap(({ pid }) => numbered(`mount of helper ${pid}`, mountPoints(pid))),
-    ...zygotes.flatMap(({ pid }) => numbered(`descriptor of helper ${pid}`, descriptors(pid))),
+    ...zygotes.flatMap(({ pid }) =>
+      numbered(`descriptor of helper ${pid}`, withoutBlanks(descriptors(pid), pid, blanks)),
+    ),
     ...(scope.descriptors === true ? numbered("descriptor", descriptors("self")) : []),
     ...[...processes.values()]
       .filter(({ name }) => scope.programs?.includes(name))
       .map(({ pid, name }) => `process ${pid} ${name}`),
   ]);
+}
+
+/** By process id, with the helper above. A live helper has no more than one per core, or this counts none as kept. */
+function keptBlanks(processes: ReadonlyMap<string, Process>): Map<string, string> {
+  const found = [...processes.values()].filter(
+    ({ name, parent }) => name === "sandlot-blank" && processes.get(parent)?.name === "sandlot-zygote",
+  );
+  const counts = Map.groupBy(found, ({ parent }) => parent);
+  const kept = found.filter(({ parent }) => (counts.get(parent)?.length ?? 0) <= availableParallelism());
+  return new Map(kept.map(({ pid, parent }) => [pid, parent]));
+}
+
+/** A helper holds one socket to each of its blanks. */
+function withoutBlanks(found: readonly string[], pid: string, blanks: ReadonlyMap<string, string>): string[] {
+  let spared = [...blanks.values()].filter((helper) => helper === pid).length;
+  return found.filter((name) => name !== "socket" || spared-- <= 0);
 }
 
 function text(path: string): string {
@@ -96,12 +118,17 @@ function ours(processes: ReadonlyMap<string, Process>): (pid: string) => boolean
 }
 
 /** Groups, folders and sub-uid processes with an owner token; of a live owner each sandbox's group by itself. */
-function ownedItems(concernsUs: (owner: string) => boolean): string[] {
+function ownedItems(concernsUs: (owner: string) => boolean, blanks: ReadonlyMap<string, string>): string[] {
+  /* A blank's groups keep their name when it has become somebody's, so the name alone says nothing. */
+  const names = new Set(
+    [...blanks.keys()].flatMap((pid) => text(`/proc/${pid}/cgroup`).match(/\/blank\d+(?=\/)/g) ?? []),
+  );
   return findLeftovers(runParent())
-    .filter(({ owner }) => concernsUs(owner))
+    .filter(({ owner, kind, name }) => concernsUs(owner) && !(kind === "process" && blanks.has(name)))
     .flatMap(({ kind, name }) => {
-      const inner = kind === "group" ? foldersBelow(name).map((path) => `group ${path}`) : [];
-      return [`${kind} ${name}`, ...inner];
+      const below = kind === "group" ? foldersBelow(name) : [];
+      const inner = below.filter((path) => !names.has(path.slice(path.lastIndexOf("/"))));
+      return [`${kind} ${name}`, ...inner.map((path) => `group ${path}`)];
     });
 }
 
