@@ -233,12 +233,12 @@ static void serve(int listener, int signals) {
     polls[2] = (struct pollfd){.fd = free_slot() == NULL ? -1 : listener, .events = POLLIN};
     for (int at = 0; at < WAITING_MAX; at++)
       polls[3 + at] = (struct pollfd){.fd = waiting[at].fd, .events = POLLIN};
-    int wait_ms = is_left ? 1 : boxes_expire();
-    bool wants_blank = boxes_want_blank();
-    if (wants_blank && !is_left && (wait_ms < 0 || wait_ms > QUIET_MS)) wait_ms = QUIET_MS;
-    int events = poll(polls, 3 + WAITING_MAX, wait_ms);
+    int wait_ms = boxes_expire();
+    bool wants_blank = !is_left && boxes_want_blank();
+    if (wants_blank && (wait_ms < 0 || wait_ms > QUIET_MS)) wait_ms = QUIET_MS;
+    int events = poll(polls, 3 + WAITING_MAX, is_left ? 1 : wait_ms);
     if (events < 0 && errno != EINTR) leave();
-    if (events == 0 && wants_blank && !is_left) boxes_make_blank();
+    if (events == 0 && wants_blank) boxes_make_blank();
     if (polls[1].revents != 0) {
       struct signalfd_siginfo info;
       while (read(signals, &info, sizeof info) == (ssize_t)sizeof info)
