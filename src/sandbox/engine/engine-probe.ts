@@ -42,8 +42,11 @@ export async function probeEngine(
     lines.push(limits(facts), storage(facts), runtimeLine("gvisor", facts), runtimeLine("vm", facts));
     lines.push(await tryOne(openProvider));
   } catch (error) {
-    const remedy = "Start Docker, or: podman system service --time=0; name its socket in the configuration.";
-    lines.push(line("engine", true, false, toFailure(error).message, remedy));
+    const { code, message } = toFailure(error);
+    const remedy = "Start Docker, or: podman system service --time=0";
+    /* Where none listens the sentence ends with its remedy, which has a line of its own here. */
+    const evidence = code === "environment_missing" ? message.replace(`. ${remedy}`, "") : message;
+    lines.push(line("engine", true, false, evidence, remedy));
   }
   return { provider: "docker", ok: lines.every((each) => each.ok || !each.required), lines };
 }

@@ -326,3 +326,41 @@ test("a cancelled build ends, and another caller of the same store goes on with 
   await expect(first).rejects.toMatchObject({ code: "cancelled" });
   expect((await second).hash).toMatch(/^[0-9a-f]{64}$/);
 });
+
+test("an image whose layer somebody deleted counts as missing, and is built again where its source is there", async () => {
+  const reference = tarFile("tree.tar", TREE);
+  const { hash } = await open().resolve(reference);
+  rmSync(join(folder, "store", hash), { recursive: true });
+  await expect(open().resolve(`sha256:${hash}`)).rejects.toMatchObject({
+    code: "image_unavailable",
+    message: expect.stringContaining("is not in the store"),
+  });
+  const events: ImageEvent[] = [];
+  const again = await open().resolve(reference, { onEvent: (event) => events.push(event) });
+  expect(events.at(-1)).toMatchObject({ kind: "image-ready", isFresh: true });
+  expect(existsSync(join(folder, "store", again.lowers[0] ?? "", "data/a"))).toBe(true);
+});
+
+test("a file where the store or a layer should be is told with its path and a remedy", async () => {
+  const reference = tarFile("tree.tar", TREE);
+  const { hash } = await open().resolve(reference);
+  const store = join(folder, "store");
+  rmSync(join(store, hash), { recursive: true });
+  writeFileSync(join(store, hash), "");
+  const refusal = {
+    code: "image_unavailable",
+    message: expect.stringMatching(/^The image store .*store cannot be used \(E.*remove what lies there/),
+  };
+  await expect(open().resolve(reference)).rejects.toMatchObject(refusal);
+  rmSync(store, { recursive: true });
+  writeFileSync(store, "");
+  await expect(open().resolve(reference)).rejects.toMatchObject(refusal);
+  rmSync(store);
+});
+
+test.each(["recipe:", "oci:", "sha256:abc"])(
+  "%s without its other half is not answered with itself",
+  async (reference) => {
+    await expect(open().resolve(reference)).rejects.toThrow(/is no image reference; write host/);
+  },
+);

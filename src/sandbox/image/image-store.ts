@@ -29,6 +29,7 @@ import { lockText } from "./package-lock.ts";
 import { sourceOf } from "./parse-reference.ts";
 import { recipeFolders } from "./recipe.ts";
 import { collectGarbage, removeImage, verifyImage } from "./store-care.ts";
+import { namingStore } from "./store-failure.ts";
 import { withLock } from "./store-lock.ts";
 import { holdIfThere, type StoreParts } from "./store-parts.ts";
 import { type ImageRecord, StoreRecords } from "./store-records.ts";
@@ -82,7 +83,7 @@ export function openImageStore(options: ImageStoreOptions): ImageStore {
           if (!isOthers) throw error;
         }
       }
-      const found = resolveOnce(parts, reference, () => sourceOf(reference, sources), asked);
+      const found = namingStore(folder, () => resolveOnce(parts, reference, () => sourceOf(reference, sources), asked));
       known.set(reference, found);
       try {
         return await found;
@@ -91,15 +92,15 @@ export function openImageStore(options: ImageStoreOptions): ImageStore {
         throw error;
       }
     },
-    derive: (base, layer) => derive(parts, base, layer),
-    verify: (name) => verifyImage(parts, name),
+    derive: (base, layer) => namingStore(folder, () => derive(parts, base, layer)),
+    verify: (name) => namingStore(folder, () => verifyImage(parts, name)),
     lockOf: async ({ reference }) => {
       const pins = parts.records.reference(reference)?.pins ?? null;
       return pins === null ? null : lockText(pins);
     },
     list: async () => listImages(parts),
-    remove: (name) => removeImage(parts, name),
-    gc: (asked) => collectGarbage(parts, asked.keepBytes),
+    remove: (name) => namingStore(folder, () => removeImage(parts, name)),
+    gc: (asked) => namingStore(folder, () => collectGarbage(parts, asked.keepBytes)),
     close: async () => {
       known.clear();
       letGo(parts.holdFolder, parts.token);

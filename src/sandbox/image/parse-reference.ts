@@ -37,7 +37,7 @@ export function sourceOf(reference: ImageReference, options: SourceOptions): Ima
   const make = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
   if (make !== undefined && rest !== "") return make(rest, reference, options);
   const known = ["host", ...Object.keys(KINDS).map((name) => `${name}:`), "sha256:"];
-  const nearest = nearestName(make === undefined ? kind : `${kind}:`, known);
+  const nearest = make !== undefined || kind === "sha256" ? null : nearestName(kind, known);
   throw new Failure(
     "request_invalid",
     `Image "${reference}" is no image reference${nearest === null ? "" : ` (did you mean ${nearest}?)`}; write host, debian:SUITE+PACKAGES, recipe:NAME, oci:REF, dockerfile:FOLDER, folder:PATH, tar:PATH or sha256:HASH.`,

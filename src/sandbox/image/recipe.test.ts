@@ -158,3 +158,11 @@ test("versions are read from what apt says of them", () => {
   expect(pinsOf(`${stanza("b")}\n${stanza("a")}\n${stanza("b")}`)).toEqual([pin("a", "1:2-3"), pin("b", "1:2-3")]);
   expect(readFileSync(recipeFile("ops", recipeFolders()), "utf8")).toContain("postgresql");
 });
+
+test("a folder named like a recipe, and a name that is like no other, are whole sentences", () => {
+  mkdirSync(join(folder, "r.toml"));
+  expect(() => readRecipe(join(folder, "r.toml"), "recipe:r")).toThrow(
+    /r\.toml is no recipe that can be read \(EISDIR\)/,
+  );
+  expect(() => recipeFile("../../x", [folder])).toThrow('There is no image recipe "../../x". Known: recipe:r.');
+});

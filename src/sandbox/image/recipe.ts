@@ -69,7 +69,7 @@ export function recipeSummaries(folders = recipeFolders()): readonly RecipeSumma
   return names.map((name) => {
     const file = recipeFile(name, folders);
     try {
-      return { name, description: parseRecipe(readFileSync(file, "utf8"), file).description ?? "", file };
+      return { name, description: parseRecipe(recipeText(file), file).description ?? "", file };
     } catch (error) {
       return { name, description: error instanceof Error ? error.message : String(error), file };
     }
@@ -95,7 +95,7 @@ export function recipeFile(name: string, folders: readonly string[]): string {
   const nearest = nearestName(name, known);
   throw new Failure(
     "image_unavailable",
-    `There is no image recipe "${name}"${nearest === null ? "" : `; did you mean recipe:${nearest}?`} Known: ${known.map((each) => `recipe:${each}`).join(", ")}.`,
+    `There is no image recipe "${name}"${nearest === null ? "." : `; did you mean recipe:${nearest}?`} Known: ${known.map((each) => `recipe:${each}`).join(", ")}.`,
   );
 }
 
@@ -104,9 +104,20 @@ function recipeNames(folder: string): readonly string[] {
   return readdirSync(folder).flatMap((name) => (name.endsWith(".toml") ? [name.slice(0, -".toml".length)] : []));
 }
 
+function recipeText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Failure("image_unavailable", `${file} is no recipe that can be read (${code}); put a TOML file there.`, {
+      cause: error,
+    });
+  }
+}
+
 /** Reads a recipe file into a plan. Throws `image_unavailable` with file, line, key and remedy. */
 export function readRecipe(file: string, reference: string): DebianPlan {
-  const content = readFileSync(file, "utf8");
+  const content = recipeText(file);
   const recipe = parseRecipe(content, file);
   const files = (recipe.files ?? []).map(({ source, target, mode }, index) => {
     const path = resolve(dirname(file), source);

@@ -17,8 +17,8 @@ export function tarSource(path: string, kind: "tar" | "oci:oci-archive" | "oci:d
     /* Not the bytes: reading gigabytes to find an image that is there would take longer than a sandbox lives. */
     inputs: async () => {
       const info = statSync(file, { bigint: true, throwIfNoEntry: false });
-      if (info?.isFile() !== true)
-        throw new Failure("image_unavailable", `Image "${reference}": there is no such file.`);
+      if (info === undefined) throw new Failure("image_unavailable", `Image "${reference}": there is no such file.`);
+      if (!info.isFile()) throw new Failure("image_unavailable", `Image "${reference}": that is no regular file.`);
       return [info.dev, info.ino, info.size, info.mtimeNs, info.ctimeNs].join(":");
     },
     build: (context) => layTarFile(file, context),

@@ -265,9 +265,11 @@ function placeError(error: unknown, member: ArchiveMember): unknown {
   if (error instanceof ArchiveError || error instanceof Failure) return error;
   const { code } = error as NodeJS.ErrnoException;
   if (code === "ENOSPC" || code === "EDQUOT")
-    return new Failure("disk_full", `No space is left for the image at its member ${shownName(member.path)}.`, {
-      cause: error,
-    });
+    return new Failure(
+      "disk_full",
+      `No space is left for the image at its member ${shownName(member.path)}; free some with "sandlot image gc".`,
+      { cause: error },
+    );
   if (code === undefined) return error;
   const remedy = code === "EPERM" ? "; giving files to other ids needs root" : "";
   return new ArchiveError(`has the member ${shownName(member.path)}, which could not be laid (${code})${remedy}`, {
