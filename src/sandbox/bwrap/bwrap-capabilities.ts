@@ -50,7 +50,7 @@ export function bwrapCapabilities(ids: UserIds): SandboxCapabilities {
 
 /** Throws what says why this provider cannot keep the request; nothing is weakened or ignored in silence. */
 export function refuseUnkept(request: SandboxRequest): void {
-  const { network, seccomp, image } = request;
+  const { network, image } = request;
   refuseTooWeak(request, "namespace", "the bwrap provider");
   if (network.mode !== "off")
     throw new Failure(

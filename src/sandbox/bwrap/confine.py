@@ -1,10 +1,14 @@
 """Makes the sandbox's own files and takes away what no command may ever get back, before the first command."""
 import posix
 
+import _struct
 import resource
 import system
 
-PR_SET_DUMPABLE, PR_SET_NAME = 4, 15
+PR_SET_DUMPABLE, PR_SET_NAME, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 4, 15, 47, 4
+CAPABILITY_VERSION_3 = 0x20080522
+# CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL, SETGID, SETUID, NET_BIND_SERVICE
+KEPT = 1 << 0 | 1 << 1 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 10
 
 _skeleton, _filters = [], ()
 files_before = 0
@@ -72,6 +76,10 @@ def enter(request):
         _limit(kind, most)
     system.forget_words()
     system.call(system.PRCTL, PR_SET_NAME, b"sandlot-agent\0")
+    # bwrap also makes them inheritable and ambient, so that a program that drops its own would hand them on.
+    system.call(system.PRCTL, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+    data = _struct.pack("<6I", KEPT, KEPT, 0, 0, 0, 0)
+    system.call(system.CAPSET, _struct.pack("<Ii", CAPABILITY_VERSION_3, 0), data)
     # Nobody inside may trace the agent or read its memory.
     system.call(system.PRCTL, PR_SET_DUMPABLE, 0)
     system.install_filter(_filters[0])
