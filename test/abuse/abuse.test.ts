@@ -221,3 +221,26 @@ test("51. the kernel's pressure files take no watcher from inside", () =>
     const open = "import os\ntry: os.open('/proc/pressure/memory', os.O_RDWR); print('open')\nexcept OSError: pass";
     for (const user of ["root", "agent"]) expect(await output(sandbox, ["python3", "-c", open], { user })).toBe("");
   }));
+
+test("57. a flood of requests to the proxy is cut, and its sandbox is served again when it ebbs", () =>
+  beside(
+    async (sandbox) => {
+      const script = [
+        "import socket, time",
+        "end = time.monotonic() + 3",
+        "while time.monotonic() < end:",
+        "  try:",
+        "    s = socket.create_connection(('127.0.0.1', 3128)); s.settimeout(1)",
+        "    s.sendall(b'GET http://other.example.org/ HTTP/1.1\\r\\nHost: other.example.org\\r\\n\\r\\n' * 1000)",
+        "    while s.recv(65536): pass",
+        "  except OSError: pass",
+      ].join("\n");
+      await sandbox.exec(["python3", "-c", script], OPTIONS);
+      const { refused } = sandbox.networkLog();
+      expect(refused).toBeGreaterThan(1_000);
+      expect(refused).toBeLessThan(10_000);
+      const again = "for i in $(seq 15); do curl -sm 5 http://other.example.org/ && break; sleep 1; done";
+      expect(await output(sandbox, again)).toContain("not_listed");
+    },
+    { network: { mode: "allow-list", hosts: ["web.example.org"] } },
+  ));

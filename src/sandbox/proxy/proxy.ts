@@ -11,6 +11,7 @@ import { forward } from "./forward.ts";
 import { type HostRules, hostRules, isRouteName } from "./host-rules.ts";
 import type { NetworkAudit } from "./network-audit.ts";
 import type { RelayConnection } from "./relay.ts";
+import { requestPace } from "./request-pace.ts";
 import { tunnel } from "./tunnel.ts";
 
 /** What a provider is given for the networks of its sandboxes; none of it is part of a request or a record. */
@@ -66,12 +67,23 @@ export function sandboxProxy(runtime: Runtime, options: ProxyOptions, audit: Net
   /* What a sandbox sends must never be able to end this process. */
   const orCut = (connection: RelayConnection, work: Promise<void>): void =>
     void work.catch((error: Error) => connection.destroy(error));
+  const pace = requestPace(runtime);
+  /** False for a request that is not answered: the rest of what came on a connection that was cut, or one too many. */
+  const isAdmitted = (connection: RelayConnection): boolean => {
+    if (connection.destroyed) return false;
+    if (pace.take()) return true;
+    audit.open("", 0, connection, "limit").finish();
+    connection.destroy(new Error("limit"));
+    return false;
+  };
   server.on("request", (incoming, response) => {
     const connection = connectionOf(incoming);
+    if (!isAdmitted(connection)) return;
     orCut(connection, forward(state, connection, incoming, response));
   });
   server.on("connect", (incoming, _socket, early) => {
     const connection = connectionOf(incoming);
+    if (!isAdmitted(connection)) return;
     orCut(connection, tunnel(state, connection, incoming, early));
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
@@ -80,6 +92,7 @@ export function sandboxProxy(runtime: Runtime, options: ProxyOptions, audit: Net
       connection.destroy();
       return;
     }
+    if (!isAdmitted(connection)) return;
     audit.open("", 0, connection, "request_malformed").finish();
     const { status, text } = refusalAnswer("request_malformed");
     connection.write(
@@ -90,7 +103,8 @@ export function sandboxProxy(runtime: Runtime, options: ProxyOptions, audit: Net
   return {
     serve: (connection) => {
       watchConnection(state, connection);
-      server.emit("connection", connection);
+      const callOff = pace.admit(() => server.emit("connection", connection));
+      connection.once("close", callOff);
     },
     get rules() {
       return state.rules;

@@ -91,9 +91,17 @@ export function endToEnd(raw: readonly string[], also: ReadonlySet<string> = new
   return kept;
 }
 
-/** A path that a server may read as another one: dot segments, also encoded, and backslashes. */
+/**
+ * A path that a server may read as another one: dot segments, also encoded, encoded twice or with parameters (`..;x`), and
+ * backslashes.
+ */
 export function isCrookedPath(path: string): boolean {
   const [plain = ""] = path.split("?", 1);
-  const decoded = plain.replaceAll(/%2e/gi, ".").replaceAll(/%2f/gi, "/").replaceAll(/%5c/gi, "\\");
-  return decoded.includes("\\") || decoded.split("/").some((part) => part === "." || part === "..");
+  const decoded = plain
+    .replaceAll(/%(?:25)+/gi, "%")
+    .replaceAll(/%2e/gi, ".")
+    .replaceAll(/%2f/gi, "/")
+    .replaceAll(/%5c/gi, "\\")
+    .replaceAll(/%3b/gi, ";");
+  return decoded.includes("\\") || decoded.split("/").some((part) => /^\.\.?(?:;|$)/.test(part));
 }
