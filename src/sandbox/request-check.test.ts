@@ -22,6 +22,9 @@ test("limits and times that are no limits are refused by name", () => {
     ["cpus must be a positive number, not 0", { limits: { ...REQUEST.limits, cpus: 0 } }],
     ["memoryBytes must be a positive whole number, not 1.5", { limits: { ...REQUEST.limits, memoryBytes: 1.5 } }],
     ["filesMax must be a positive whole number, not Infinity", { limits: { ...REQUEST.limits, filesMax: 1 / 0 } }],
+    ["cpus must be at most 8192, not 1000000000", { limits: { ...REQUEST.limits, cpus: 1e9 } }],
+    ["memoryBytes must be at most 9007199254740991", { limits: { ...REQUEST.limits, memoryBytes: 1e300 } }],
+    ["processesMax must be at most 4194304, not 5000000", { limits: { ...REQUEST.limits, processesMax: 5e6 } }],
     ["lifetimeMs must be positive, not -1", { lifetimeMs: -1 }],
     ["idleMs must be positive, not NaN", { idleMs: Number.NaN }],
   ];

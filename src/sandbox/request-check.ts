@@ -17,14 +17,20 @@ export function refuseTooWeak({ isolationMin }: SandboxRequest, offered: Isolati
   );
 }
 
+/** The most the kernel takes, whatever the machine has; of bytes and files, what a number can tell exactly. */
+const MOST: Readonly<Record<string, number>> = { cpus: 8_192, processesMax: 4_194_304 };
+
 /** Throws `request_invalid` naming the first limit or time that cannot be kept as it is written. */
 export function refuseInvalid({ limits, lifetimeMs, idleMs = lifetimeMs }: SandboxRequest): void {
   for (const [name, value] of Object.entries(limits)) {
     const isWhole = name !== "cpus";
-    if (Number.isFinite(value) && value > 0 && (!isWhole || Number.isInteger(value))) continue;
+    const most = MOST[name] ?? Number.MAX_SAFE_INTEGER;
+    const isSound = Number.isFinite(value) && value > 0 && (!isWhole || Number.isInteger(value));
+    if (isSound && value <= most) continue;
+    const kind = `a positive ${isWhole ? "whole " : ""}number`;
     throw new Failure(
       "request_invalid",
-      `Sandbox limit ${name} must be a positive ${isWhole ? "whole " : ""}number, not ${value}.`,
+      `Sandbox limit ${name} must be ${isSound ? `at most ${most}` : kind}, not ${value}.`,
     );
   }
   for (const [name, value] of Object.entries({ lifetimeMs, idleMs }))

@@ -1,4 +1,5 @@
 /** Sandboxes through the command line: a command in a fresh one, an episode's files after a turn, a short measurement. */
+import { spawnSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,6 +40,29 @@ test("a person at a terminal gets a terminal inside, of the same size", async ()
   expect(ended.stdout.replaceAll("\r", "")).toMatch(/^31 97$/m);
 });
 
+test("a terminal is as it was after a program that turned it over and left it so", async () => {
+  const turned =
+    "stty raw -echo; printf '\\033[?1049h\\033[?25l\\033[?1003h\\033[?2004h\\033[7m\\033[5;9r\\033(0'; exit 4";
+  const run = `${process.execPath} ${CLI} sandbox shell host -- sh -c "${turned}"`;
+  const ended = await runProgram("script", ["-qec", `stty -g; ${run}; echo ended $?; stty -g`, "/dev/null"]);
+  const [before, after] = ended.stdout.match(/[0-9a-f]+(:[0-9a-f]+){20,}/g) ?? [];
+  expect(ended.stdout).toContain("ended 4");
+  expect([before === undefined, after]).toEqual([false, before]);
+  for (const undone of ["[?1047l", "[?25h", "[?1003l", "[?2004l", "[0m", "[r", "(B"])
+    expect(ended.stdout.lastIndexOf(`\u001b${undone}`)).toBeGreaterThan(ended.stdout.indexOf("\u001b(0"));
+});
+
+test("a signal ends the sandbox and is told as every other command tells it", async () => {
+  for (const [signal, exitCode] of [
+    ["SIGTERM", 143],
+    ["SIGHUP", 129],
+  ] as const) {
+    const args = ["sandbox", "shell", "host", "--", "sh", "-c", "echo ready; exec sleep 600"];
+    const ended = await sandlot(args, { onOutput: (text, kill) => text.includes("ready") && kill(signal) });
+    expect(ended).toMatchObject({ exitCode, signal: null, stderr: "" });
+  }
+});
+
 test("an image, a user or a command that is not there is a sentence and a usage error", async () => {
   for (const [args, message] of [
     [["sandbox", "shell", "nonsense:image"], "nonsense:image"],
@@ -75,6 +99,17 @@ test("a run that keeps its turns can be opened again as it was after each of the
   const other = (JSON.parse(without.stdout) as { runId: string }).runId;
   const nothing = await command("episode", "fork", `${other}-1`);
   expect(nothing.stderr).toContain("--snapshots turns");
+});
+
+test("an evaluation runs on the provider that was asked for, and its records say so", async (context) => {
+  if (spawnSync("bwrap", ["--version"]).status !== 0) context.skip("bubblewrap is not installed");
+  const task = join(ROOT, "tasks", "mend-service-config");
+  const ended = await command("evaluate", task, "--policy", "oracle", "--provider", "bwrap", "--fail-below", "1");
+  expect(ended).toMatchObject({ exitCode: 0 });
+  const shown = JSON.parse((await command("episode", "show", "latest", "1", "--json")).stdout) as {
+    readonly sandbox: { readonly provider: string };
+  };
+  expect(shown.sandbox.provider).toBe("bwrap");
 });
 
 test("the measurement prints the same figures for people and machines, failures counted", async () => {
