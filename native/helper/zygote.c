@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -36,7 +37,7 @@ struct waiting {
   uint8_t bytes[FRAME_HEADER + CREATE_BYTES_MAX];
 };
 
-static struct waiting waiting[WAITING_MAX];
+static struct waiting waiting[WAITING_MAX] __attribute__((aligned(65536))); /* not copied to the sandboxes */
 static char owner[128], run_folder[256];
 static int run_parent = -1;
 static bool allows_faults;
@@ -270,6 +271,8 @@ int zygote_main(int argc, char **argv) {
   setsid();
   prctl(PR_SET_NAME, "sandlot-zygote");
   umask(022);
+  /* Whole pages only: what lies behind it belongs to the agents too. */
+  madvise(waiting, sizeof waiting / 65536 * 65536, MADV_DONTFORK);
   for (int at = 0; at < WAITING_MAX; at++) waiting[at].fd = -1;
   name_owner();
   const char *failed = maps_enter();
