@@ -2,7 +2,8 @@
  * Speed of sandboxes beside its peers: our providers, a container engine through its API alone, the public SWE-ReX server.
  * Contenders take turns in one process; failures count as failures. `node bench/sandbox.ts` prints it as JSON too.
  */
-import { benchSandboxes, type ProviderName, sandboxBenchTable } from "../src/app-sandbox.ts";
+import type { ProviderName } from "../src/app-provider.ts";
+import { benchSandboxes, sandboxBenchTable } from "../src/app-sandbox.ts";
 import type { Contender } from "../src/sandbox/bench/contender.ts";
 import type { SandboxBench } from "../src/sandbox/bench/report.ts";
 import { startEngine } from "../test/support/engine-process.ts";

@@ -24,9 +24,10 @@ export async function checkAll(
   targets: readonly string[],
   options: CheckTasksOptions,
 ): Promise<readonly CheckReport[]> {
-  await requireSandboxes();
+  const { sandbox } = recipeSchema.parse({});
+  await requireSandboxes(sandbox.provider);
   const cores = availableParallelism();
-  const machinery = openMachinery(recipeSchema.parse({}).sandbox, cores, verdictMemory(), SYSTEM_TEXT);
+  const machinery = openMachinery(sandbox, cores, verdictMemory(), SYSTEM_TEXT);
   try {
     return await checkRoots(targets, {
       runtime,

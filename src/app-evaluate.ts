@@ -4,6 +4,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { AppOptions } from "./app-options.ts";
 import { openGenerator, openMachinery, requireSandboxes, runtime, SYSTEM_TEXT } from "./app-parts.ts";
+import type { ProviderName } from "./app-provider.ts";
 import { openTrainedPolicy } from "./app-train.ts";
 import { Failure } from "./core/errors.ts";
 import { canonicalJson } from "./core/json.ts";
@@ -39,6 +40,8 @@ export interface EvaluateOptions {
   readonly temperature: number;
   /** `turns` keeps what a sandbox holds after each turn. */
   readonly snapshots: "none" | "turns";
+  /** What makes the sandboxes. */
+  readonly provider: ProviderName;
 }
 
 /** Throws `config_invalid` or `not_found` before anything is started. */
@@ -56,11 +59,12 @@ export async function evaluateTarget(
   }
   refuseCredentials(options.baseUrl);
   const { tasks, taskSet } = await tasksOf(target, options);
-  await requireSandboxes();
+  await requireSandboxes(options.provider);
   const store = await openStore({ folder: app.dataFolder, runtime, mode: "owner" });
   const defaults = recipeSchema.parse({});
   // A grading may hold two sandboxes at once, one for its tests and one for the graded program.
-  const sandbox = { ...defaults.sandbox, lentMax: 2 * options.concurrency, snapshots: options.snapshots };
+  const { concurrency, snapshots, provider } = options;
+  const sandbox = { ...defaults.sandbox, lentMax: 2 * concurrency, snapshots, provider };
   const machinery = openMachinery(sandbox, availableParallelism(), store, systemTextOf(options));
   const runId = runtime.id();
   let chosen: ChosenPolicy | null = null;

@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildNative } from "../native/build.ts";
+import { openProvider, type ProviderName } from "./app-provider.ts";
 import type { EpisodeRunner } from "./core/episode.ts";
 import { Failure } from "./core/errors.ts";
 import type { Runtime } from "./core/runtime.ts";
@@ -22,7 +23,7 @@ import { systemRuntime } from "./runtime/system.ts";
 import type { ImageStore } from "./sandbox/image/image-contract.ts";
 import { openImageStore } from "./sandbox/image/image-store.ts";
 import { sandboxPool } from "./sandbox/pool.ts";
-import { namespaceProvider, requireLinux } from "./sandbox/provider-namespace.ts";
+import { requireLinux } from "./sandbox/provider-namespace.ts";
 import { userIds, userName } from "./sandbox/user-ids.ts";
 import { recent } from "./store/recent.ts";
 import { loadGenerator } from "./task/generator.ts";
@@ -53,7 +54,7 @@ export function openMachinery(
   systemText: string | null,
 ): Machinery {
   const images = openImageStore({ runtime });
-  const provider = namespaceProvider({ runtime, images });
+  const provider = openProvider(sandbox.provider, { runtime, images });
   const pool = sandboxPool({
     provider,
     runtime,
@@ -92,10 +93,11 @@ export function openMachinery(
  * Refuses before anything is started what would otherwise fail every episode. Throws `environment_missing` with the
  * remedy: no Linux, no ids for users, no compiler.
  */
-export async function requireSandboxes(): Promise<void> {
+export async function requireSandboxes(provider: ProviderName): Promise<void> {
   requireLinux();
-  requireUsers();
-  await buildNative("helper");
+  /* An engine has ids of its own, and bubblewrap's agent is a script. */
+  if (provider === "namespace" || provider === "bwrap") requireUsers();
+  if (provider !== "bwrap") await buildNative("helper");
 }
 
 /** Identity of a verdict on the task's image as it is in the store; an image is looked at when its first verdict asks. */

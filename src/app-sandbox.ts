@@ -1,9 +1,9 @@
 /**
- * Sandboxes by hand: a person in a fresh one, and their speed on this machine. Also the one place that opens a provider
- * by its name.
+ * Sandboxes by hand: a person in a fresh one, and their speed on this machine.
  */
 import { availableParallelism, constants } from "node:os";
 import { runtime } from "./app-parts.ts";
+import { openProvider, PROVIDERS, type ProviderName } from "./app-provider.ts";
 import { Failure } from "./core/errors.ts";
 import type { TerminalSize } from "./core/exec.ts";
 import type { NetworkPolicy, Sandbox, SandboxProvider, SandboxRequest } from "./core/sandbox.ts";
@@ -13,24 +13,8 @@ import { interleaved, type Once, type Quantity } from "./sandbox/bench/measure.t
 import { ownFigures } from "./sandbox/bench/own-figures.ts";
 import { loadNow, machineOf, ratiosOf, type SandboxBench, tableOf } from "./sandbox/bench/report.ts";
 import { openImageStore } from "./sandbox/image/image-store.ts";
-import { bwrapProvider } from "./sandbox/provider-bwrap.ts";
-import { dockerProvider } from "./sandbox/provider-docker.ts";
-import { namespaceProvider } from "./sandbox/provider-namespace.ts";
 
-/** Names of the providers a person can choose from, the default first. */
-export const PROVIDERS = ["namespace", "bwrap", "docker", "podman"] as const;
-/** One of `PROVIDERS`. */
-export type ProviderName = (typeof PROVIDERS)[number];
-
-/** The caller closes it. `socketPath` names the engine's socket where it is not the usual one. */
-export function openProvider(name: ProviderName, socketPath?: string): SandboxProvider {
-  if (name === "bwrap") return bwrapProvider({ runtime });
-  const images = openImageStore({ runtime });
-  if (name === "docker" || name === "podman") {
-    return dockerProvider({ runtime, engine: name, images, ...(socketPath === undefined ? {} : { socketPath }) });
-  }
-  return namespaceProvider({ runtime, images });
-}
+export { PROVIDERS };
 
 export interface ShellRequest {
   readonly image: string;
@@ -58,7 +42,8 @@ const DAY_MS = 24 * 3_600_000;
  * command's exit code: of one that a signal ended 128 and the signal's number, and of one that was cut off 137.
  */
 export async function enterSandbox(request: ShellRequest, terminal: Terminal, signal: AbortSignal): Promise<number> {
-  const provider = openProvider(request.provider);
+  const images = openImageStore({ runtime });
+  const provider = openProvider(request.provider, { runtime, images });
   try {
     const sandbox = await provider.create(
       {
@@ -98,6 +83,7 @@ export async function enterSandbox(request: ShellRequest, terminal: Terminal, si
     return result.exitCode ?? 128 + signalNumber(result.signal ?? "SIGKILL");
   } finally {
     await provider.close();
+    await images.close();
   }
 }
 
@@ -190,10 +176,11 @@ export async function benchSandboxes(options: SandboxBenchOptions): Promise<Sand
   const { image, scale, onStep } = options;
   const loadAverageBefore = loadNow();
   const absent = [...options.absent];
+  const images = openImageStore({ runtime });
   const providers: { readonly name: ProviderName; readonly provider: SandboxProvider }[] = [];
   try {
     for (const name of options.providers) {
-      const provider = openProvider(name, options.sockets?.[name]);
+      const provider = openProvider(name, { runtime, images, socketPath: options.sockets?.[name] });
       providers.push({ name, provider });
       const refusal = await firstRefusal(provider, image);
       if (refusal === null) continue;
@@ -236,6 +223,7 @@ export async function benchSandboxes(options: SandboxBenchOptions): Promise<Sand
     };
   } finally {
     await Promise.all(providers.map(({ provider }) => provider.close()));
+    await images.close();
   }
 }
 

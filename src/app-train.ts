@@ -48,7 +48,7 @@ export async function startTraining(loaded: LoadedRecipe, options: AppOptions): 
     taskSet: taskSetOf(generator),
     threads: recipe.policy.threads === 0 ? Math.min(16, cores) : recipe.policy.threads,
   };
-  await requireSandboxes();
+  await requireSandboxes(recipe.sandbox.provider);
   const store = await openStore({ folder: options.dataFolder, runtime, mode: "owner" });
   try {
     const runId = runtime.id();
@@ -70,7 +70,6 @@ export async function startTraining(loaded: LoadedRecipe, options: AppOptions): 
 
 /** Goes on with a stopped, halted or killed run; null means the newest one that can. */
 export async function resumeTraining(runId: string | null, options: AppOptions): Promise<TrainSummary> {
-  await requireSandboxes();
   const store = await openStore({ folder: options.dataFolder, runtime, mode: "owner" });
   try {
     const runs = await store.runs();
@@ -89,9 +88,11 @@ export async function resumeTraining(runId: string | null, options: AppOptions):
     if (run.kind !== "train")
       throw new Failure("request_invalid", `Run ${run.runId} is an evaluation; start it again instead.`);
     if (run.state === "done" && run.summary !== null) return JSON.parse(run.summary) as TrainSummary;
-    await store.acquireRun(run.runId);
     const stored = JSON.parse(run.config) as StoredConfig;
-    return await runTraining(run.runId, { ...stored, recipe: recipeSchema.parse(stored.recipe) }, store, options, true);
+    const recipe = recipeSchema.parse(stored.recipe);
+    await requireSandboxes(recipe.sandbox.provider);
+    await store.acquireRun(run.runId);
+    return await runTraining(run.runId, { ...stored, recipe }, store, options, true);
   } finally {
     await store.close();
   }

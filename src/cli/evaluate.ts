@@ -1,8 +1,10 @@
 /** `sandlot evaluate TASKS`: how often a policy solves tasks, with intervals. */
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { ProviderName } from "../app-provider.ts";
 import { action, type CliContext } from "./context.ts";
 import { evaluateTable } from "./evaluate-table.ts";
 import { EXIT } from "./exit-code.ts";
+import { providerOption } from "./provider-option.ts";
 import { watchRun } from "./watch-run.ts";
 
 interface EvaluateFlags {
@@ -17,6 +19,7 @@ interface EvaluateFlags {
   readonly seed: number;
   readonly temperature: number;
   readonly snapshots: "none" | "turns";
+  readonly provider: ProviderName;
   readonly failBelow?: number;
 }
 
@@ -44,6 +47,7 @@ export function addEvaluate(program: Command): void {
         .choices(["none", "turns"])
         .default("none"),
     )
+    .addOption(providerOption())
     .option("--fail-below <rate>", "exit 1 when pass@1 is below this rate", decimal(0, 1))
     .addHelpText(
       "after",
@@ -66,6 +70,7 @@ async function evaluate(context: CliContext, args: readonly unknown[], flags: Ev
     seed: flags.seed,
     temperature: flags.temperature,
     snapshots: flags.snapshots,
+    provider: flags.provider,
   };
   const { value: summary, signalExit } = await watchRun(context, "evaluate", (watched) =>
     app.evaluate(String(args[0]), options, { ...watched, dataFolder: app.dataFolder(process.env) }),

@@ -1,5 +1,5 @@
 /** `sandlot sandbox`: a person in a fresh sandbox, and how fast sandboxes are on this machine. */
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import type { ShellRequest } from "../app-sandbox.ts";
 import { Failure } from "../core/errors.ts";
 import type { NetworkPolicy } from "../core/sandbox.ts";
@@ -7,10 +7,9 @@ import { action, type CliContext } from "./context.ts";
 import { printableLine } from "./escape.ts";
 import { EXIT } from "./exit-code.ts";
 import { atTerminal, LOGIN_SHELL } from "./persons-terminal.ts";
+import { PROVIDER_NAMES, providerOption } from "./provider-option.ts";
 
 const MIB = 2 ** 20;
-/** As `PROVIDERS` of the application, which is loaded only when a command runs. */
-const NAMES = ["namespace", "bwrap", "docker", "podman"] as const satisfies readonly ShellRequest["provider"][];
 
 interface ShellOptions {
   readonly provider: ShellRequest["provider"];
@@ -32,7 +31,7 @@ export function addSandbox(program: Command): void {
     .description("Puts you into a fresh sandbox, and destroys it when the shell ends. Exits as the command exits.")
     .argument("[image]", "host, debian:SUITE+PKG,…, recipe:NAME, oci:REF, folder:PATH, tar:PATH, sha256:HASH", "host")
     .argument("[command...]", "what to run instead of a login shell; put -- before it")
-    .addOption(new Option("--provider <name>", "what makes the sandbox").choices(NAMES).default("namespace"))
+    .addOption(providerOption())
     .option("--network <policy>", "off, open, or the hosts to allow: example.org,*.example.com", networkOf, {
       mode: "off",
     })
@@ -52,7 +51,7 @@ export function addSandbox(program: Command): void {
     .description(
       "Creates, claims, execs, forks, resets and ends of sandboxes, contenders in turn, with tails and load.",
     )
-    .argument("[providers...]", "which to measure, the first compared with the others", [...NAMES])
+    .argument("[providers...]", "which to measure, the first compared with the others", PROVIDER_NAMES)
     .option("--image <reference>", "image of the sandboxes", "host")
     .option("--scale <number>", "multiplies every count; 1 is what is published", positive, 1)
     .addHelpText("after", "\nExample:\n  sandlot sandbox bench namespace --scale 0.1 --json\n")

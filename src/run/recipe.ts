@@ -90,8 +90,12 @@ const evaluation = z.strictObject({
   isGreedyReported: z.boolean().default(true),
 });
 
+/** Names of the sandbox providers a person can choose from, the default first. */
+export const PROVIDERS = ["namespace", "bwrap", "docker", "podman"] as const;
+
 const sandbox = z.strictObject({
-  provider: z.enum(["namespace"]).default("namespace"),
+  /** What makes the sandboxes. */
+  provider: z.enum(PROVIDERS).default("namespace"),
   /** Sandboxes lent at once; one grading may need two. */
   lentMax: count(2, 100_000).default(16),
   /** Sandboxes being created at once; 0 means one per core. */
