@@ -15,6 +15,8 @@
 #define BLOCK 512
 #define SIZE_MAX_PLAIN 077777777777ll /* eleven octal digits */
 #define WHITEOUT ".wh."
+/* Beyond what the layer holds: holes and further names of a file cost a sandbox nothing, and its layer's reader all of it. */
+#define EXCESS_BYTES_MAX (256ull << 20)
 
 struct header {
   char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100], magic[6], version[2];
@@ -100,6 +102,14 @@ static void out_whiteout(const char *path, bool is_opaque) {
   out_entry(to, '0', 0, "", NULL);
 }
 
+static void count_excess(const struct stat *info) {
+  static uint64_t left = EXCESS_BYTES_MAX;
+  uint64_t size = (uint64_t)info->st_size, held = (uint64_t)info->st_blocks * 512 / (info->st_nlink > 1 ? info->st_nlink : 1);
+  uint64_t excess = size > held ? size - held : 0;
+  if (excess > left) end(TOO_LARGE);
+  left -= excess;
+}
+
 /* As many bytes as the header said, whatever became of the file since. */
 static void out_file(const struct change *change) {
   static uint8_t buffer[PAYLOAD_MAX];
@@ -108,6 +118,7 @@ static void out_file(const struct change *change) {
   if (fd < 0 && errno == ENOENT) return;
   if (fd < 0 || fstat(fd, &info) != 0) end(DENIED);
   if (info.st_size > SIZE_MAX_PLAIN) end(TOO_LARGE);
+  count_excess(&info);
   out_entry(change->path, '0', info.st_size, "", &info);
   bool has_ended = false;
   for (long long left = info.st_size; left > 0;) {

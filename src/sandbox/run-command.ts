@@ -31,7 +31,7 @@ export function sandboxUser(
       `No user "${name}" can be had: this account has no range of ids, so root is the only user of its sandboxes. ` +
         "Give it one, for example: usermod --add-subuids 200000-265535 --add-subgids 200000-265535 NAME",
     );
-  const known = USERS[name];
+  const known = Object.hasOwn(USERS, name) ? USERS[name] : undefined;
   if (known !== undefined) return known;
   const uid = /^\d{1,5}$/.test(name) ? Number(name) : Number.NaN;
   if (uid <= 65_535) return Object.values(USERS).find((each) => each.uid === uid) ?? { uid, home: "/" };

@@ -177,3 +177,17 @@ for at in range(9000): os.close(os.open(str(at), os.O_CREAT))'`,
     await other.destroy();
   }
 });
+
+test("holes and hard links, which cost a sandbox nothing, make no layer that fills the host's disk", async () => {
+  const exported = async (): Promise<number> => {
+    let bytes = 0;
+    for await (const piece of sandbox.exportLayer()) bytes += piece.length;
+    return bytes;
+  };
+  await run("cd /srv; truncate -s 100M hole; head -c 1M /dev/urandom >many; for i in $(seq 50); do ln many m$i; done");
+  expect(await exported()).toBeGreaterThan(150 * MIB);
+  await run("for i in $(seq 400); do ln /srv/many /srv/n$i; done");
+  await expect(exported()).rejects.toMatchObject({ code: "request_invalid" });
+  await run("rm /srv/n*; truncate -s 1G /srv/hole");
+  await expect(exported()).rejects.toMatchObject({ code: "request_invalid" });
+});

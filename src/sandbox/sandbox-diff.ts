@@ -43,7 +43,8 @@ export async function sandboxDiff(context: CommandContext, entriesMax = ENTRIES_
 /**
  * The same as a tar stream in the OCI layer format. It is made as it is read; a reader that stops ends it. Devices,
  * FIFOs, sockets, extended attributes and names that begin with `.wh.` stay out. Throws as `sandboxDiff` does, and
- * `request_invalid` for a file of 8 GiB or more.
+ * `request_invalid` for a file of 8 GiB or more, or when holes and hard links make the layer over 256 MiB larger than what
+ * the sandbox holds.
  */
 export async function* exportLayer(context: CommandContext): AsyncGenerator<Uint8Array, void, undefined> {
   const output = fileJobOutput(context, { kind: JOB.layer, argv: ["/"], timeoutMs: TREE_MS });
@@ -59,7 +60,7 @@ function notDone(what: string, answer: FileAnswer, context: CommandContext, entr
     return new Failure("sandbox_busy", `The ${what} of sandbox ${id} was not finished (${answer}); freeze it first.`);
   const why =
     entriesMax === null
-      ? "has a file or a folder too large for a layer"
+      ? "has a file or a folder too large for a layer, or holes or hard links that make it so"
       : `has over ${entriesMax} changes or ${DIFF_BYTES_MAX >> 20} MiB of names`;
   return new Failure("request_invalid", `Sandbox ${id} ${why}, or folders too deep, for its ${what}.`);
 }
