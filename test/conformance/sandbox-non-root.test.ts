@@ -1,7 +1,7 @@
 /**
- * The namespace provider passes the suite for an ordinary user too. Run as root, this file runs itself once more as a user
- * this machine does not know, who owns nothing but a temporary folder, and once as one with a range of ids, granted in a
- * mount namespace that ends with it; run as an ordinary user, it is the suite.
+ * The namespace and bwrap providers pass the suite for an ordinary user too. Run as root, this file runs it once more as
+ * a user this machine does not know, who owns nothing but a temporary folder, and once as one with a range of ids, granted
+ * in a mount namespace that ends with it; run as an ordinary user, it is the suite of the namespace provider.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -19,10 +19,14 @@ const RUN_MS = 900_000;
 /** Cases that need more users than one; the others hold with one id already. */
 const CASES_OF_USERS = " (12|20|35|47|48|55|69|74|75|77)[a-z]?\\. ";
 const NOBODY = 65_534;
+const THIS_FILE = "sandbox-non-root.test.ts";
+const BWRAP_FILE = "sandbox-bwrap.test.ts";
 
 if (process.geteuid?.() === 0) {
-  test("a user without a range of ids", (context) => runAs(context, freeUid(), null), RUN_MS);
-  test("a user with a range of ids", (context) => runAs(context, NOBODY, CASES_OF_USERS), RUN_MS);
+  for (const file of [THIS_FILE, BWRAP_FILE]) {
+    test(`a user without a range of ids: ${file}`, (context) => runAs(context, file, freeUid(), null), RUN_MS);
+    test(`a user with a range of ids: ${file}`, (context) => runAs(context, file, NOBODY, CASES_OF_USERS), RUN_MS);
+  }
 } else {
   sandboxConformance(openProvider, { leakCheck: helperLeakCheck });
 }
@@ -46,7 +50,7 @@ function freeUid(): number {
 }
 
 /** With `cases`, a range of ids is granted and only those are run. */
-async function runAs(context: TestContext, uid: number, cases: string | null): Promise<void> {
+async function runAs(context: TestContext, file: string, uid: number, cases: string | null): Promise<void> {
   const as = ["setpriv", `--reuid=${uid}`, `--regid=${uid}`, "--clear-groups"];
   const can = (...words: readonly string[]): boolean =>
     spawnSync(as[0] ?? "", [...as.slice(1), ...words], { stdio: "ignore" }).status === 0;
@@ -54,6 +58,7 @@ async function runAs(context: TestContext, uid: number, cases: string | null): P
   if (!can("test", "-r", join(import.meta.dirname, "sandbox.ts"))) context.skip("Other users cannot read this folder.");
   if (!can("unshare", "-U", "true")) context.skip("This machine refuses user namespaces to ordinary users.");
   if (cases !== null && !can("test", "-x", "/usr/bin/newuidmap")) context.skip("There is no newuidmap.");
+  if (file === BWRAP_FILE && !can("bwrap", "--version")) context.skip("There is no bwrap.");
   const home = mkdtempSync(join(tmpdir(), "sandlot-user-"));
   try {
     for (const name of ["", "cache", "run", "tmp"]) {
@@ -64,16 +69,16 @@ async function runAs(context: TestContext, uid: number, cases: string | null): P
     writeFileSync(range, `nobody:2000000:65536\n`);
     const grant = `mount --bind ${range} /etc/subuid && mount --bind ${range} /etc/subgid && exec "$@"`;
     const words = cases === null ? as : ["unshare", "-m", "sh", "-c", grant, "sh", ...as];
-    await runSuite(words, home, cases);
+    await runSuite(words, home, file, cases);
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
 }
 
-async function runSuite(as: readonly string[], home: string, cases: string | null): Promise<void> {
+async function runSuite(as: readonly string[], home: string, file: string, cases: string | null): Promise<void> {
   const vitest = join(import.meta.dirname, "../../node_modules/vitest/vitest.mjs");
   const words = [...as, process.execPath, vitest, "run", "--configLoader", "runner", "--cache=false"];
-  words.push("test/conformance/sandbox-non-root.test.ts", ...(cases === null ? [] : ["-t", cases]));
+  words.push(`test/conformance/${file}`, ...(cases === null ? [] : ["-t", cases]));
   const child = spawn(words[0] ?? "", words.slice(1), {
     cwd: join(import.meta.dirname, "../.."),
     env: {
