@@ -27,6 +27,9 @@ test("limits and times that are no limits are refused by name", () => {
     ["processesMax must be at most 4194304, not 5000000", { limits: { ...REQUEST.limits, processesMax: 5e6 } }],
     ["lifetimeMs must be positive, not -1", { lifetimeMs: -1 }],
     ["idleMs must be positive, not NaN", { idleMs: Number.NaN }],
+    ['variable "A=B" is no variable', { envVars: { "A=B": "x" } }],
+    ['variable "A" is no variable', { envVars: { A: "x\0y" } }],
+    ['variable "B" and those before it take over 131072 bytes', { envVars: { A: "x", B: "y".repeat(131_072) } }],
   ];
   for (const [message, change] of wrong) {
     expect(() => refuseInvalid({ ...REQUEST, ...change })).toThrow(message);
