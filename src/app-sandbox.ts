@@ -6,7 +6,7 @@ import { runtime } from "./app-parts.ts";
 import { openProvider, PROVIDERS, type ProviderName } from "./app-provider.ts";
 import { Failure } from "./core/errors.ts";
 import type { TerminalSize } from "./core/exec.ts";
-import type { NetworkPolicy, Sandbox, SandboxProvider, SandboxRequest } from "./core/sandbox.ts";
+import type { NetworkPolicy, Sandbox, SandboxProvider, SandboxRequest, SweepReport } from "./core/sandbox.ts";
 import type { StoredTrajectory } from "./core/store.ts";
 import { type BenchBox, type Contender, providerContender, requestFor } from "./sandbox/bench/contender.ts";
 import { interleaved, type Once, type Quantity } from "./sandbox/bench/measure.ts";
@@ -150,6 +150,18 @@ async function feed(
 ): Promise<void> {
   for await (const chunk of input) await to.write(chunk);
   to.closeInput();
+}
+
+/** Removes what dead owners of sandboxes left on this machine, or in this engine, and nothing of a live one. */
+export async function sweepSandboxes(name: ProviderName): Promise<SweepReport> {
+  const images = openImageStore({ runtime });
+  const provider = openProvider(name, { runtime, images });
+  try {
+    return await provider.sweep();
+  } finally {
+    await provider.close();
+    await images.close();
+  }
 }
 
 export interface SandboxBenchOptions {

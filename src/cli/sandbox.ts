@@ -46,6 +46,15 @@ export function addSandbox(program: Command): void {
     )
     .action(action(shell));
   sandbox
+    .command("gc")
+    .summary("remove what dead processes left of their sandboxes")
+    .description(
+      "Removes processes, control groups, folders and containers whose owner is dead. A live owner loses nothing.",
+    )
+    .addOption(providerOption())
+    .addHelpText("after", "\nExample:\n  sandlot sandbox gc --json\n")
+    .action(action(gc));
+  sandbox
     .command("bench")
     .summary("how fast sandboxes are here")
     .description(
@@ -90,6 +99,20 @@ async function shell(context: CliContext, args: readonly unknown[], options: She
     command: command.length === 0 ? LOGIN_SHELL : command,
   };
   return atTerminal(context, command.length === 0, (terminal, signal) => enterSandbox(request, terminal, signal));
+}
+
+async function gc(
+  context: CliContext,
+  _args: readonly unknown[],
+  options: Pick<ShellOptions, "provider">,
+): Promise<number> {
+  const { sweepSandboxes } = await import("../app-sandbox.ts");
+  const report = await sweepSandboxes(options.provider);
+  for (const name of report.removed) context.print(`removed  ${printableLine(name)}`);
+  const { removed, kept } = report;
+  context.print(`${removed.length} removed; ${kept.length} kept, whose owner lives or cannot be proven dead.`);
+  context.json(report);
+  return EXIT.done;
 }
 
 interface BenchOptions {

@@ -1,10 +1,15 @@
 /** Sandboxes through the command line: a command in a fresh one, an episode's files after a turn, a short measurement. */
 import { spawnSync } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import type { SweepReport } from "../../src/core/sandbox.ts";
+import { systemRuntime } from "../../src/runtime/system.ts";
+import { requestFor } from "../../src/sandbox/bench/contender.ts";
 import type { SandboxBench } from "../../src/sandbox/bench/report.ts";
+import { namespaceProvider } from "../../src/sandbox/provider-namespace.ts";
 import { CLI, cleanEnvVars, type Ended, ROOT, runProgram, sandlot } from "./run-program.ts";
 
 let folder = "";
@@ -110,6 +115,23 @@ test("an evaluation runs on the provider that was asked for, and its records say
     readonly sandbox: { readonly provider: string };
   };
   expect(shown.sandbox.provider).toBe("bwrap");
+});
+
+test("what a dead process left is removed, and what a live one has is not", async () => {
+  const stale = join(folder, "sandlot", "sandlot-00000000-4026531836-1-1-0123abcd");
+  await mkdir(stale, { recursive: true });
+  const sweep = (): Promise<Ended> =>
+    sandlot(["sandbox", "gc", "--json"], { envVars: cleanEnvVars({ XDG_RUNTIME_DIR: folder }) });
+  const provider = namespaceProvider({ runtime: systemRuntime() });
+  try {
+    const sandbox = await provider.create(requestFor("host"), new AbortController().signal);
+    expect(JSON.parse((await sweep()).stdout)).toMatchObject({ removed: expect.arrayContaining([stale]) });
+    expect(existsSync(stale)).toBe(false);
+    expect((JSON.parse((await sweep()).stdout) as SweepReport).removed).not.toContain(stale);
+    expect((await sandbox.exec("true", { timeoutMs: 10_000, outputBytesMax: 0 })).exitCode).toBe(0);
+  } finally {
+    await provider.close();
+  }
 });
 
 test("the measurement prints the same figures for people and machines, failures counted", async () => {
