@@ -21,6 +21,8 @@
 #endif
 
 enum { MEMORY, PIDS, CPU, V2, HIERARCHIES };
+#define CONNECTION_BYTES "memory.kmem.tcp.limit_in_bytes"
+#define CONNECTION_BYTES_MIN (8u << 20)
 static const char *const NAMES[] = {"memory", "pids", "cpu"};
 
 static int owner_fd[HIERARCHIES] = {-1, -1, -1, -1}; /* our folder in each mounted hierarchy */
@@ -112,6 +114,8 @@ void groups_open(const char *owner) {
     if (fd >= 0) close(fd);
   }
   for (int which = 0; which < HIERARCHIES; which++) owner_fd[which] = make_folder(root_fd[which], owner_name);
+  /* The first group with such a limit and the last cost the kernel much, those between nothing. */
+  if (owner_fd[MEMORY] >= 0) write_text(owner_fd[MEMORY], CONNECTION_BYTES, "-1");
   for (int which = 0; which < V2; which++) {
     if (owner_fd[which] >= 0 || !has_word(have, NAMES[which], ' ')) continue;
     char enable[32];
@@ -152,10 +156,12 @@ static bool add_join(struct box_groups *out, int folder, int owner) {
 static bool limit_memory(const struct box_request *request, int folder, bool is_v2, struct box_groups *out) {
   /* Pages of the sandbox's own tmpfs are charged here too. With their room added, writing too much meets ENOSPC,
      which a command can handle, before it meets the OOM killer, which it cannot. */
-  uint64_t bytes = request->memory_bytes + request->disk_bytes + request->shm_bytes;
+  uint64_t bytes = request->memory_bytes + request->disk_bytes + request->shm_bytes, tcp = request->memory_bytes / 4;
   if (!write_number(folder, is_v2 ? "memory.max" : "memory.limit_in_bytes", bytes)) return false;
   if (is_v2) write_text(folder, "memory.swap.max", "0");
   else write_number(folder, "memory.memsw.limit_in_bytes", bytes); /* absent without swap accounting */
+  /* v1 counts what waits in connections apart, and only where it has a limit. */
+  if (!is_v2) write_number(folder, CONNECTION_BYTES, tcp > CONNECTION_BYTES_MIN ? tcp : CONNECTION_BYTES_MIN);
   out->oom_events = open_counter(folder, is_v2 ? "memory.events" : "memory.oom_control");
   out->memory_now = open_counter(folder, is_v2 ? "memory.current" : "memory.usage_in_bytes");
   out->memory_peak = open_counter(folder, is_v2 ? "memory.peak" : "memory.max_usage_in_bytes");

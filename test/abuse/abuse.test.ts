@@ -244,3 +244,30 @@ test("57. a flood of requests to the proxy is cut, and its sandbox is served aga
     },
     { network: { mode: "allow-list", hosts: ["web.example.org"] } },
   ));
+
+test("27. bytes that wait in connections of the sandbox with itself take no more of the host than its limits", () =>
+  beside(async (sandbox) => {
+    const script = [
+      "import socket",
+      "l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen(4096); kept = []",
+      "try:",
+      "  for _ in range(600):",
+      "    s = socket.socket(); s.settimeout(0.5); s.connect(l.getsockname()); s.setblocking(False)",
+      "    try:",
+      "      while s.send(b'x' * 65536): pass",
+      "    except BlockingIOError: pass",
+      "    kept += [s, l.accept()[0]]",
+      "except TimeoutError: pass",
+    ].join("\n");
+    const waiting = (): number =>
+      Number(/^TCP:.* mem (\d+)/m.exec(readFileSync("/proc/net/sockstat", "utf8"))?.[1]) * 4_096;
+    const before = waiting();
+    let most = 0;
+    const watch = setInterval(() => {
+      most = Math.max(most, waiting() - before);
+    }, 20);
+    await sandbox.exec(["python3", "-c", script], OPTIONS);
+    clearInterval(watch);
+    expect(most).toBeLessThan(160 * MIB);
+    expect(await output(sandbox, "echo alive")).toBe("alive\n");
+  }));
