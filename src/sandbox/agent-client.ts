@@ -13,6 +13,7 @@ export interface Call {
   onEnd(failure: Failure): void;
 }
 
+/** What a connection is watched with. */
 export interface AgentClientOptions {
   /** With it a silent agent is pinged while a call is open, and lost when it stays silent. */
   readonly runtime?: Runtime;
@@ -32,6 +33,7 @@ const NOTHING = new Uint8Array();
 /** Ends a pid namespace from inside (reboot(2)): the kernel gives its PID 1 one of these. */
 const SIGNALS_FROM_INSIDE: readonly number[] = [1, 2];
 
+/** Calls of one agent by channel; every open one settles, whatever ends the sandbox. */
 export class AgentClient {
   readonly id: string;
   /** Resolves when nothing of the sandbox is left. */

@@ -35,6 +35,7 @@ export interface Renewal {
   reset(snapshotId: string | undefined): Promise<ResetReport>;
 }
 
+/** What a provider gives to make a handle of its machine. */
 export interface AgentSandboxOptions {
   readonly info: SandboxInfo;
   /** Of a renewable sandbox `client` and `kill` are those of the machine that serves now. */
@@ -50,6 +51,7 @@ export interface AgentSandboxOptions {
 
 const EMPTY_LOG: NetworkLog = { attempts: [], attemptsDropped: 0, allowed: 0, refused: 0, bytesIn: 0, bytesOut: 0 };
 
+/** The handle of a live machine; its life begins here. */
 export function agentSandbox(options: AgentSandboxOptions): Sandbox {
   return agentSandboxWith(sandboxLife(options), options);
 }

@@ -29,6 +29,7 @@ function verdictOf(exit: ExitFrame): ExecVerdict {
   return exit.how;
 }
 
+/** `stdout` and `stderr` are what was kept of the output. */
 export function execResult(exit: ExitFrame, stdout: Uint8Array, stderr: Uint8Array): ExecResult {
   const verdict = verdictOf(exit);
   const isOwnEnd = verdict === "exited" || verdict === "signalled" || verdict === "oom_killed";

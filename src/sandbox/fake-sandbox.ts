@@ -18,6 +18,7 @@ import { fakeFiles } from "./fake-sandbox-files.ts";
 import { changesBetween, type FakeFiles, replaceFiles, WatchedFiles } from "./fake-sandbox-tree.ts";
 import { latencyRing } from "./latency-ring.ts";
 
+/** How fake sandboxes answer, and what goes wrong with them. */
 export interface FakeSandboxOptions {
   /** Answers each command; the words of an array are joined by spaces. Absent: every command exits with 0. */
   readonly onCommand?: FakeCommand;
@@ -27,6 +28,7 @@ export interface FakeSandboxOptions {
   readonly createFailures?: number;
 }
 
+/** A fake pool that also tells how many it has lent. */
 export interface FakeSandboxPool extends SandboxPool {
   /** Sandboxes lent and not yet destroyed. */
   readonly lent: number;

@@ -5,11 +5,14 @@
 import type { TerminalSize } from "../core/exec.ts";
 import { nameToBytes } from "./byte-names.ts";
 
+/** Of every frame, before its payload. */
 export const FRAME_HEADER_BYTES = 12;
+/** Of one frame; what is longer takes several. */
 export const PAYLOAD_BYTES_MAX = 65_536;
 /** The request goes on in the next frame of the same channel. */
 export const FLAG_MORE = 1;
 
+/** Frame types, as `native/helper/helper.h` numbers them: below 32 to the agent, from 32 on from it. */
 export const FRAME = {
   create: 1,
   exec: 2,
@@ -40,6 +43,7 @@ export const FRAME = {
   relayTaken: 51,
 } as const;
 
+/** One frame as it came. */
 export interface Frame {
   readonly channel: number;
   readonly type: number;
@@ -47,6 +51,7 @@ export interface Frame {
   readonly payload: Buffer;
 }
 
+/** One frame. The payload must fit in `PAYLOAD_BYTES_MAX`. */
 export function encodeFrame(channel: number, type: number, flags: number, payload: Uint8Array): Buffer {
   const frame = Buffer.allocUnsafe(FRAME_HEADER_BYTES + payload.length);
   frame.writeUInt32LE(payload.length, 0);
@@ -104,6 +109,7 @@ export function frameReader(onFrame: (frame: Frame) => void): (chunk: Buffer) =>
   };
 }
 
+/** Kinds of jobs an exec frame can ask for, as `native/helper/agent.h` numbers them. */
 export const JOB = {
   command: 0,
   read: 1,
@@ -124,6 +130,7 @@ export const JOB = {
   processes: 21,
 } as const;
 
+/** A job as the agent is asked for it; times in milliseconds, rounded up and cut at 32 bits. */
 export interface ExecFrame {
   readonly kind: number;
   readonly killsAtLimit: boolean;
@@ -148,6 +155,7 @@ const REQUEST_FIXED_BYTES = 40;
 const U32_MAX = 0xffff_ffff;
 const u32 = (value: number): number => Math.max(0, Math.min(U32_MAX, Math.ceil(value)));
 
+/** The payload of an exec frame, which may need several. No text may hold NUL. */
 export function encodeExec(exec: ExecFrame): Buffer {
   let text = `${exec.cwd}\0`;
   for (const word of exec.argv) text += `${word}\0`;
@@ -200,10 +208,12 @@ export interface ExitFrame {
   readonly processesLeft: number;
 }
 
+/** Bits of an exit frame's flags. */
 export const EXIT_FLAG = { timedOut: 1, idleTimedOut: 2, oomKilled: 4, outputLimit: 8, cancelled: 16 } as const;
 
 const OOM_SCOPES = [null, "exec", "sandbox"] as const;
 
+/** Times come as microseconds and are given in milliseconds. */
 export function decodeExit(payload: Buffer): ExitFrame {
   const big = (at: number): number => Number(payload.readBigUInt64LE(at));
   const how = payload.readUInt8(0);

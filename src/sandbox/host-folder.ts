@@ -9,6 +9,7 @@ import { type FileHandle, lstat, mkdir, open, readdir, rename, rm, rmdir } from 
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY } = constants;
 const SLASH = Buffer.from("/");
 
+/** One entry of a host folder, by the bytes of its name. */
 export interface HostEntry {
   readonly name: Buffer;
   readonly kind: "file" | "folder" | "other";

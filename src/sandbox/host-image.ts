@@ -28,6 +28,7 @@ import { Failure } from "../core/errors.ts";
 import type { Runtime } from "../core/runtime.ts";
 import { SUB_UID, type UserIds, userIds } from "./user-ids.ts";
 
+/** Where the skeleton of `host` lies, and what names its state. */
 export interface HostImage {
   readonly folder: string;
   /** Covers the skeleton and the versions of the host's system, python3 and bash; not every byte of /usr. */

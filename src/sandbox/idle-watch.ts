@@ -7,6 +7,7 @@ import type { Runtime } from "../core/runtime.ts";
 /** Longer timers would fire at once. */
 const TIMER_MS_MAX = 2_147_483_647;
 
+/** Counts calls of one user of a sandbox. */
 export interface IdleWatch {
   /** Runs a call, which counts as use until it settles. */
   track<T>(call: () => Promise<T>): Promise<T>;

@@ -8,6 +8,7 @@ import { PAYLOAD_BYTES_MAX } from "./frames.ts";
 /** Bytes of input the agent holds for one stream before the command reads them; `INPUT_WINDOW` of the helper. */
 const INPUT_WINDOW_BYTES = 262_144;
 
+/** Writes of several callers keep their order. */
 export class InputFeed {
   readonly #send: (bytes: Uint8Array) => void;
   #room = INPUT_WINDOW_BYTES;

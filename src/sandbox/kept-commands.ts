@@ -14,6 +14,7 @@ const ENDED_BYTES_MAX = 16 << 20;
 
 const kept = new WeakMap<AgentClient, Map<string, RunningJob>>();
 
+/** Lets a command be attached to by its id, while it runs and for a while after. */
 export function keepCommand({ client }: CommandContext, job: RunningJob): void {
   const jobs = kept.get(client) ?? new Map<string, RunningJob>();
   kept.set(client, jobs.set(job.id, job));

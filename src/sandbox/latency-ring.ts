@@ -3,6 +3,7 @@ import type { LatencyStats } from "../core/sandbox-pool.ts";
 
 const KEPT = 1_024;
 
+/** Durations of one kind. */
 export interface LatencyRing {
   /** Milliseconds. */
   add(ms: number): void;
@@ -10,6 +11,7 @@ export interface LatencyRing {
   stats(): LatencyStats;
 }
 
+/** Empty; its percentiles are null until the first duration. */
 export function latencyRing(): LatencyRing {
   const kept: number[] = [];
   let count = 0;

@@ -20,6 +20,7 @@ export interface Layer {
   merging: Promise<void> | null;
 }
 
+/** Every layer of one helper. */
 export class LayerStacks {
   readonly #helper: ZygoteLayers;
   /** Creations under way, each of which has told the helper names that must stay valid until it has ended. */

@@ -11,6 +11,7 @@ const TOKEN = /sandlot-([0-9a-f]{8})-(\d+)-(\d+)-(\d+)-[0-9a-f]{8}/;
 /** Stands for the owner of an agent whose zygote is gone. */
 const ORPHAN = "orphan";
 
+/** One thing with an owner's token. */
 export interface Leftover {
   readonly kind: "group" | "folder" | "process";
   /** A path, or a process id. */
@@ -34,6 +35,7 @@ export function ownerState(owner: string): "live" | "dead" | "unknown" {
   return isRunning ? "live" : "dead";
 }
 
+/** Everything that carries an owner's token, of live owners too. */
 export function findLeftovers(runParent: string): Leftover[] {
   return [...groups(), ...folders(runParent), ...processes()];
 }

@@ -11,6 +11,7 @@ import { createMachine, type Engine } from "./machine.ts";
 import { networkControl } from "./proxy/network-control.ts";
 import { exportLayer } from "./sandbox-diff.ts";
 
+/** What makes the machine that gives the layers out, and the store that takes them. */
 export interface PersistOptions {
   readonly runtime: Runtime;
   readonly engine: Engine;

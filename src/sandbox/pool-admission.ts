@@ -19,6 +19,7 @@ export interface MemoryState {
   readonly availableBytes: number;
 }
 
+/** Places of a pool. Each that is taken must be given back. */
 export interface Admission {
   /** Resolves with the function that gives the place back. Rejects with `cancelled` when `signal` aborts first. */
   take(bytes: number, priority: number, signal: AbortSignal): Promise<() => void>;
@@ -32,6 +33,7 @@ export interface Admission {
   idle(): Promise<void>;
 }
 
+/** Ceilings, and where the free memory is read. */
 export interface AdmissionOptions {
   readonly runtime: Runtime;
   readonly max: number;
@@ -46,6 +48,7 @@ interface Waiter {
   readonly enter: () => void;
 }
 
+/** No place is taken at first. */
 export function admission({ runtime, max, bytesMax, memory }: AdmissionOptions): Admission {
   const waiters: Waiter[] = [];
   const idlers: (() => void)[] = [];

@@ -12,6 +12,7 @@ const BURST_MS = 100;
 /** More than the mean is held, as arrivals bunch. */
 const MARGIN = 2;
 
+/** What recent claims of one shape say of the next. */
 export interface Demand {
   /** A claim came. */
   arrived(): void;
@@ -21,6 +22,7 @@ export interface Demand {
   target(): number;
 }
 
+/** Asks for nothing until the first claim. */
 export function demandOf(runtime: Runtime, coolDownMs: number): Demand {
   let rate = 0;
   let lastMs = Number.NEGATIVE_INFINITY;

@@ -14,6 +14,7 @@ const AGAIN_MS_MAX = 60_000;
 /** What nobody tracks for this long is an orphan; a creation is told at once, a fork within its call. */
 const ORPHAN_MS = 10_000;
 
+/** Ends of one pool's sandboxes. */
 export interface PoolEndings {
   /** A sandbox is the pool's from now on, until it is destroyed. */
   track(id: string): void;
@@ -32,6 +33,7 @@ export interface PoolEndings {
   };
 }
 
+/** `provider` is asked again for an end that its sandbox does not confirm. */
 export function poolEndings(runtime: Runtime, provider: SandboxProvider): PoolEndings {
   const ending = new Set<Promise<void>>();
   const durations = latencyRing();

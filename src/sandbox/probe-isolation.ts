@@ -7,6 +7,7 @@ import { accessSync, closeSync, constants, openSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { ProbeLine } from "../core/sandbox.ts";
 
+/** `hasNamespaces`: a sandbox of that level could be made. */
 export function isolationLines(hasNamespaces: boolean): readonly ProbeLine[] {
   return [
     level("process", false, "not offered: whoever asks for it gets the stronger namespace", null),

@@ -20,11 +20,13 @@ const FILES_MIN = 4_096;
 const NAMESPACES_MIN = 1_024;
 const WATCHERS_MIN = 1_024;
 
+/** The proof at the end of a probe. */
 export interface Trial {
   /** Tells which groups limit a sandbox; where none is missing, by having made one and run a command in it. Throws a Failure. */
   run(): Promise<GroupSupport>;
 }
 
+/** Asks the trial only when all that it needs is there. Never throws for what is missing. */
 export async function probeNamespaces(trial: Trial): Promise<ProbeReport> {
   const lines = [kernel(), userNamespaces(), ids(), overlay(), compiler(), program("python3"), program("bash")];
   lines.push(pidMax(), openFiles(), namespaceLimits(), inotify());

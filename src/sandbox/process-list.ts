@@ -10,6 +10,7 @@ const RECORD_BYTES = 32;
 const LIST_BYTES_MAX = 48 << 20;
 const LIST_MS = 30_000;
 
+/** Throws `sandbox_busy` when the sandbox's own processes prevented the look. */
 export async function listProcesses(context: CommandContext): Promise<readonly ProcessInfo[]> {
   const frame = {
     kind: JOB.processes,

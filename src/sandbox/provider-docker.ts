@@ -36,6 +36,7 @@ import { ownerState } from "./leftovers.ts";
 import { networkControl } from "./proxy/network-control.ts";
 import { checkRoutes, type ProxyOptions } from "./proxy/proxy.ts";
 
+/** Which engine, with what, and what sandboxes may reach. */
 export interface DockerProviderOptions {
   readonly runtime: Runtime;
   /** Default: where the engine usually listens; see `socketCandidates`. */
@@ -57,6 +58,7 @@ interface Connection {
   readonly agentProgram: string;
 }
 
+/** Speaks to the engine with the first creation, list or sweep; until then its capabilities are what may be expected. */
 export function dockerProvider(options: DockerProviderOptions): SandboxProvider {
   const { runtime, runtimeClass, proxy } = options;
   checkRoutes(proxy?.routes ?? []);

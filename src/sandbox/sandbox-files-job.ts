@@ -47,6 +47,7 @@ const REASONS: Readonly<Record<FileError, string>> = {
   invalid_path: "is not a valid path: absolute, without NUL, at most 4095 bytes",
 };
 
+/** One operation as its agent is asked for it. */
 export interface FileJob {
   /** One of `JOB`. */
   readonly kind: number;
@@ -62,6 +63,7 @@ export interface FileJob {
   readonly onBytes?: (bytes: Uint8Array) => void | Promise<void>;
 }
 
+/** How it ended, in one word and in full. */
 export interface FileJobEnd {
   readonly answer: FileAnswer;
   readonly result: ExecResult;

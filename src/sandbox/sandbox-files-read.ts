@@ -14,6 +14,7 @@ import {
 } from "./sandbox-files-job.ts";
 import { TreeDecoder, type TreeEvent } from "./sandbox-files-records.ts";
 
+/** Keeps the contract of `SandboxFiles.readTree`. */
 export async function readTree(
   context: CommandContext,
   path: string,

@@ -18,6 +18,7 @@ const STATUS_BYTES_MAX = 256;
 const FOLDER_MODE = 0o755;
 const DONE = { ok: true, value: null } as const;
 
+/** The files of the sandbox whose commands `context` runs. */
 export function sandboxFiles(context: CommandContext): SandboxFiles {
   /** The job's output, or why there is none. */
   const operation = async (job: FileJob): Promise<FileResult<Uint8Array>> => {

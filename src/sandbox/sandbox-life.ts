@@ -10,6 +10,7 @@ import { type IdleWatch, idleWatch } from "./idle-watch.ts";
 /** Longer timers would fire at once; 24 days is long enough for any sandbox. */
 const TIMER_MS_MAX = 2_147_483_647;
 
+/** Whose life, and how long it may be. */
 export interface SandboxLifeOptions {
   readonly info: SandboxInfo;
   /** `client` is read anew each time: a renewal puts a fresh machine behind the same handle. */
@@ -20,6 +21,7 @@ export interface SandboxLifeOptions {
   readonly onGone?: () => Promise<void>;
 }
 
+/** Says which calls a sandbox admits now. */
 export interface SandboxLife {
   readonly track: IdleWatch["track"];
   readonly trackAll: IdleWatch["trackAll"];
@@ -36,6 +38,7 @@ export interface SandboxLife {
   end(why: string): Promise<void>;
 }
 
+/** Its clocks run from here on. */
 export function sandboxLife(options: SandboxLifeOptions): SandboxLife {
   const { info, context } = options;
   const { runtime } = context;

@@ -8,6 +8,7 @@ import { accessSync, constants, readFileSync } from "node:fs";
 export const SUB_UID = 100_000;
 export const SUB_UID_COUNT = 65_536;
 
+/** The ids of sandboxes on this machine. */
 export interface UserIds {
   /** `self`: the sandbox's root is the user itself, and no other user exists in the sandbox. */
   readonly kind: "root" | "range" | "self";

@@ -8,6 +8,7 @@ export interface BenchBox {
   destroy(): Promise<void>;
 }
 
+/** One that takes part. */
 export interface Contender {
   readonly name: string;
   /** Of the peer's own code, as it tells it. */
@@ -18,6 +19,7 @@ export interface Contender {
 
 const EXEC_MS = 60_000;
 
+/** The same limits for every contender of ours. */
 export function requestFor(image: string): SandboxRequest {
   return {
     attemptId: "bench",
@@ -40,11 +42,13 @@ export function requestFor(image: string): SandboxRequest {
   };
 }
 
+/** Throws when the command does not exit with 0. */
 export async function execNothing(sandbox: Sandbox): Promise<void> {
   const result = await sandbox.exec(["/bin/true"], { timeoutMs: EXEC_MS, outputBytesMax: 1_024 });
   if (result.exitCode !== 0) throw new Error(`/bin/true ended as ${result.verdict}`);
 }
 
+/** One of our sandboxes as a contender's. */
 export function boxOf(sandbox: Sandbox): BenchBox {
   return { execNothing: () => execNothing(sandbox), destroy: () => sandbox.destroy() };
 }

@@ -60,6 +60,7 @@ export async function interleaved(
   }));
 }
 
+/** Null for no times. */
 export function percentiles(times: readonly number[]): Pick<Quantity, "min" | "p50" | "p99"> {
   const sorted = times.toSorted((a, b) => a - b);
   const at = (share: number): number | null =>

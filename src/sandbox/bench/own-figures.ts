@@ -26,11 +26,13 @@ export interface Figure {
   readonly note: string;
 }
 
+/** What one provider alone was measured with. */
 export interface OwnFigures {
   readonly quantities: readonly Quantity[];
   readonly figures: readonly Figure[];
 }
 
+/** Which provider is measured, and how long. */
 export interface OwnBench {
   readonly runtime: Runtime;
   /** What the provider is called in the table. */
@@ -42,6 +44,7 @@ export interface OwnBench {
   readonly cores: number;
 }
 
+/** Every sandbox it made is gone when it resolves. */
 export async function ownFigures(bench: OwnBench): Promise<OwnFigures> {
   const quantities: Quantity[] = [];
   const figures: Figure[] = [];

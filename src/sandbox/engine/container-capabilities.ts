@@ -32,6 +32,7 @@ const UNSUPPORTED: SandboxCapabilities["unsupported"] = {
   78: "the engine keeps a container's layer to itself, so the agent can tell no diff of it",
 };
 
+/** Without facts, what may be expected of an engine. */
 export function containerCapabilities(
   facts: EngineFacts | null,
   runtimeClass: string | undefined,

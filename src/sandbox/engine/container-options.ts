@@ -29,6 +29,7 @@ const PAGE_BYTES = 4_096;
 const CPU_PERIOD_US = 100_000;
 const CPU_QUOTA_US_MIN = 1_000;
 
+/** All that one container is made from. */
 export interface ContainerPlan {
   readonly request: SandboxRequest;
   readonly info: SandboxInfo;
@@ -42,6 +43,7 @@ export interface ContainerPlan {
   readonly hasDiskQuota: boolean;
 }
 
+/** For the engine's create call. Nothing of the request is left out that the engine can keep. */
 export function containerOptions(plan: ContainerPlan): Docker.ContainerCreateOptions {
   const { info, image, request } = plan;
   return {

@@ -13,6 +13,7 @@ const CALL_MS_MAX = 60_000;
 /** Pulling or importing an image moves gigabytes. */
 const IMAGE_MS_MAX = 1_800_000;
 
+/** The two engines that speak the API. */
 export type EngineKind = "docker" | "podman";
 
 /** What the engine says of itself, as far as the provider decides by it. */
@@ -26,6 +27,7 @@ export interface EngineFacts {
   readonly runtimes: Readonly<Record<string, string>>;
 }
 
+/** One container as a list shows it. */
 export interface ContainerFacts {
   readonly id: string;
   readonly isRunning: boolean;
@@ -38,6 +40,7 @@ export interface ContainerEnd {
   readonly oomKilled: boolean;
 }
 
+/** Each call throws `sandbox_unavailable` or `image_unavailable` in the engine's own words. */
 export interface EngineClient {
   readonly socketPath: string;
   facts(): Promise<EngineFacts>;
@@ -73,6 +76,7 @@ export function socketCandidates(kind: EngineKind | undefined): readonly string[
   return kind === "docker" ? docker : kind === "podman" ? podman : [...docker, ...podman];
 }
 
+/** The first that is there. Throws `environment_missing` with all that were looked for. */
 export function findSocket(kind: EngineKind | undefined): string {
   const candidates = socketCandidates(kind);
   const found = candidates.find((path) => existsSync(path));
@@ -83,6 +87,7 @@ export function findSocket(kind: EngineKind | undefined): string {
   );
 }
 
+/** Connects with its first call. */
 export function engineClient(runtime: Runtime, socketPath: string): EngineClient {
   const docker = new Docker({ socketPath });
   const call = <T>(what: string, work: () => Promise<T>, ms = CALL_MS_MAX): Promise<T> =>

@@ -18,9 +18,11 @@ import type { EngineClient } from "./engine-client.ts";
 import { LABEL } from "./labels.ts";
 import { packLayers } from "./pack-layers.ts";
 
+/** Under which images of this machine are imported. */
 export const REPOSITORY = "localhost/sandlot";
 const TAG_CHARACTERS = 32;
 
+/** An image as containers are made of it. */
 export interface EngineImage {
   /** The engine's own id of it. */
   readonly id: string;
@@ -32,6 +34,7 @@ export interface EngineImage {
   readonly workdir: string | null;
 }
 
+/** Each reference is looked up or imported once. */
 export interface EngineImages {
   /** Throws `image_unavailable` and `request_invalid`. */
   resolve(reference: ImageReference, signal: AbortSignal): Promise<EngineImage>;
@@ -48,6 +51,7 @@ export interface EngineImagesOptions {
   readonly store: ImageStore | null;
 }
 
+/** Asks the engine for nothing before the first reference. */
 export function engineImages(options: EngineImagesOptions): EngineImages {
   const known = new Map<ImageReference, Promise<EngineImage>>();
   return {

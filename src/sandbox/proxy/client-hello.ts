@@ -20,6 +20,7 @@ const HELLO_BYTES_MAX = 65_536;
 const NOT_TLS: ClientHello = { kind: "not_tls" };
 const INCOMPLETE: ClientHello = { kind: "incomplete" };
 
+/** Reads the start of a TLS connection; `bytes` is all that has come so far. */
 export function readClientHello(bytes: Buffer): ClientHello {
   const parts: Buffer[] = [];
   let have = 0;

@@ -21,6 +21,7 @@ export interface OpenAttempt {
   finish(): void;
 }
 
+/** The record of one sandbox's attempts. */
 export interface NetworkAudit {
   /** Begins as refused for `reason`, until it is allowed. Bytes are those of `connection` since its last attempt ended. */
   open(host: string, port: number, connection: RelayConnection, reason: NetworkReason): OpenAttempt;
@@ -32,6 +33,7 @@ export interface NetworkAudit {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
+/** Empty. */
 export function networkAudit(runtime: Runtime): NetworkAudit {
   const first: Mutable<NetworkAttempt>[] = [];
   const last: Mutable<NetworkAttempt>[] = [];

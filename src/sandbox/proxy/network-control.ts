@@ -11,6 +11,7 @@ import { networkAudit } from "./network-audit.ts";
 import { type ProxyOptions, type SandboxProxy, sandboxProxy } from "./proxy.ts";
 import { RELAY_PORT, type Relay, type RelayClient, relayOf } from "./relay.ts";
 
+/** What the network of one sandbox is made with. */
 export interface NetworkControlOptions {
   readonly runtime: Runtime;
   /** The widest the network may ever be; in force from `open` on. */
@@ -25,6 +26,7 @@ export interface NetworkPort {
   open(client: RelayClient): Promise<void>;
 }
 
+/** The network of one sandbox, over all machines it will have. */
 export interface NetworkControl {
   /** The policy in force. */
   readonly policy: NetworkPolicy;

@@ -28,6 +28,7 @@ const NOTHING = new Uint8Array();
 /** What the relay needs of an agent connection. */
 export type RelayClient = Pick<AgentClient, "open" | "close" | "send" | "gone">;
 
+/** Connections of one agent's listener. */
 export interface Relay {
   /** Takes the frames of channels the agent opened. */
   onFrame(frame: Frame): void;
@@ -43,6 +44,7 @@ interface Waiting {
   readonly blocked: Set<RelayConnection>;
 }
 
+/** Listens only after `start`. */
 export function relayOf(client: RelayClient, onConnection: (connection: RelayConnection) => void): Relay {
   const connections = new Map<number, RelayConnection>();
   const waiting: Waiting = { bytes: 0, blocked: new Set() };
