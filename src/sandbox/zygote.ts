@@ -112,7 +112,8 @@ export async function startZygote(program: string, options: ZygoteOptions): Prom
   child.stdin.on("error", () => undefined);
   /* The helper must not keep the program running; the program's end ends the helper. */
   child.unref();
-  for (const stream of [child.stdin, child.stdout]) (stream as unknown as { unref?: () => void }).unref?.();
+  for (const stream of [child.stdin, child.stdout])
+    if ("unref" in stream && typeof stream.unref === "function") stream.unref();
   const tell = (command: string): void => {
     if (isAlive) child.stdin.write(`${command}\n`);
   };
