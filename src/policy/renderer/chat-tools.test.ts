@@ -6,6 +6,7 @@ import {
   actionOf,
   anyText,
   anyTurn,
+  callOf,
   conversation,
   observationOf,
   stateOf,
@@ -36,6 +37,15 @@ test("arguments are always JSON on the wire, since endpoints refuse a conversati
       for (const call of calls) if (call.function.arguments !== "") JSON.parse(call.function.arguments);
     }),
   );
+});
+
+test("blank arguments, which are no JSON, are wrapped and come back as they were", () => {
+  const message = rendered({ role: "policy", action: actionOf([callOf(0, "shell", " \n")], "") });
+  if (message.role !== "assistant") throw new Error("an action is an assistant's message");
+  expect(JSON.parse(message.tool_calls?.[0]?.function.arguments ?? "")).toEqual({ malformed: " \n" });
+  expect(parseRenderedTurn(message).calls[0]?.argumentsRaw).toBe(" \n");
+});
+  expect(parseRenderedTurn(message).calls[0]?.argumentsRaw).toBe(" \n");
 });
 
 test("any observation comes back from between its marks", () => {

@@ -84,7 +84,9 @@ const ESCAPED_MARKS = /<\\(\\*)(\/?)output/g;
 const MALFORMED = "malformed";
 
 function chatCall(call: ToolCall): ChatToolCall {
-  const isPlain = call.parseError === null && !Object.hasOwn(call.arguments ?? {}, MALFORMED);
+  /* Blank text is a call without arguments for us, and no JSON for an endpoint; no text at all is neither refused. */
+  const isBlank = call.argumentsRaw !== "" && call.argumentsRaw.trim() === "";
+  const isPlain = call.parseError === null && !isBlank && !Object.hasOwn(call.arguments ?? {}, MALFORMED);
   const text = isPlain ? call.argumentsRaw : JSON.stringify({ [MALFORMED]: call.argumentsRaw });
   return { id: call.id, type: "function", function: { name: call.name, arguments: text } };
 }
