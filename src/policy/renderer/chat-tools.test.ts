@@ -45,8 +45,6 @@ test("blank arguments, which are no JSON, are wrapped and come back as they were
   expect(JSON.parse(message.tool_calls?.[0]?.function.arguments ?? "")).toEqual({ malformed: " \n" });
   expect(parseRenderedTurn(message).calls[0]?.argumentsRaw).toBe(" \n");
 });
-  expect(parseRenderedTurn(message).calls[0]?.argumentsRaw).toBe(" \n");
-});
 
 test("any observation comes back from between its marks", () => {
   const marks = fc.constantFrom("<output>", "</output>", "<\\output>", "<\\/output>", "<\\\\/output", "\n", "x");
