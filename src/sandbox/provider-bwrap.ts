@@ -15,6 +15,7 @@ import { probeBwrap } from "./bwrap/bwrap-probe.ts";
 import { hostRoot } from "./bwrap/host-root.ts";
 import { seccompPrograms } from "./bwrap/seccomp.ts";
 import { userNamespaces } from "./bwrap/user-namespace.ts";
+import { tryOneSandbox } from "./trial.ts";
 import { userIds } from "./user-ids.ts";
 
 export interface BwrapProviderOptions {
@@ -61,7 +62,7 @@ export function bwrapProvider(options: BwrapProviderOptions): SandboxProvider {
   return {
     name: "bwrap",
     capabilities,
-    probe: () => probeBwrap(options.program ?? "bwrap", () => tryOne(options)),
+    probe: () => probeBwrap(options.program ?? "bwrap", () => tryOneSandbox(bwrapProvider(options))),
     create: (request, signal) => {
       const made = create(request, signal);
       creating.add(made);
@@ -99,35 +100,4 @@ function openEngine({ runtime, program = "bwrap", imageFolder }: BwrapProviderOp
 async function closeEngine(engine: BwrapEngine): Promise<void> {
   await engine.namespaces.close();
   for (const fd of [engine.bundle, ...engine.views.values()]) closeSync(fd);
-}
-
-const TRIAL: SandboxRequest = {
-  attemptId: "probe",
-  role: "agent",
-  fence: 0,
-  image: "host",
-  isolationMin: "namespace",
-  limits: {
-    cpus: 1,
-    memoryBytes: 64 << 20,
-    diskBytes: 8 << 20,
-    filesMax: 1_000,
-    processesMax: 16,
-    shmBytes: 1 << 20,
-  },
-  network: { mode: "off" },
-  envVars: {},
-  labels: {},
-  lifetimeMs: 60_000,
-};
-
-/** With a provider of its own, so that a probe changes nothing of the one that serves. */
-async function tryOne(options: BwrapProviderOptions): Promise<void> {
-  const provider = bwrapProvider(options);
-  try {
-    const sandbox = await provider.create(TRIAL, new AbortController().signal);
-    await sandbox.destroy();
-  } finally {
-    await provider.close();
-  }
 }

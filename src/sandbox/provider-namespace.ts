@@ -16,6 +16,7 @@ import { persistLayer } from "./persist-layer.ts";
 import { probeNamespaces } from "./probe.ts";
 import { checkRoutes, type ProxyOptions } from "./proxy/proxy.ts";
 import { sweepLeftovers } from "./sweep.ts";
+import { tryOneSandbox } from "./trial.ts";
 import { type GroupSupport, runParent } from "./zygote.ts";
 
 export { requireLinux } from "./namespace-engine.ts";
@@ -75,7 +76,7 @@ export function namespaceProvider(options: NamespaceProviderOptions): SandboxPro
     get capabilities() {
       return capabilities;
     },
-    probe: () => probeNamespaces({ run: () => tryOneSandbox(options) }),
+    probe: () => probeNamespaces({ run: () => tryGroups(options) }),
     create: (request, signal) => {
       const key = retryKey(request);
       if (key === null) return create(request, signal);
@@ -135,37 +136,14 @@ function carries(labels: Readonly<Record<string, string>>, wanted: Readonly<Reco
   return Object.entries(wanted).every(([name, value]) => labels[name] === value);
 }
 
-const TRIAL: SandboxRequest = {
-  attemptId: "probe",
-  role: "agent",
-  fence: 0,
-  image: "host",
-  isolationMin: "namespace",
-  limits: {
-    cpus: 1,
-    memoryBytes: 64 << 20,
-    diskBytes: 8 << 20,
-    filesMax: 1_000,
-    processesMax: 16,
-    shmBytes: 1 << 20,
-  },
-  network: { mode: "off" },
-  envVars: {},
-  labels: {},
-  lifetimeMs: 60_000,
-};
-
-/** With a provider of its own, so that a probe changes nothing of the one that serves. */
-async function tryOneSandbox(options: NamespaceProviderOptions): Promise<GroupSupport> {
+/** Which groups limit sandboxes here, when one could be made. */
+async function tryGroups(options: NamespaceProviderOptions): Promise<GroupSupport> {
   const images = options.images ?? defaultImages(options);
   const { zygote } = await startEngine({ runtime: options.runtime, images, allowsFaults: false });
-  const provider = namespaceProvider(options);
   try {
-    const sandbox = await provider.create(TRIAL, new AbortController().signal);
-    await sandbox.destroy();
+    await tryOneSandbox(namespaceProvider(options));
     return zygote.groups;
   } finally {
-    await provider.close();
     await zygote.close();
   }
 }

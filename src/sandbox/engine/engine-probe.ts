@@ -5,7 +5,8 @@
 import { existsSync } from "node:fs";
 import { toFailure } from "../../core/errors.ts";
 import type { Runtime } from "../../core/runtime.ts";
-import type { ProbeLine, ProbeReport, SandboxProvider, SandboxRequest } from "../../core/sandbox.ts";
+import type { ProbeLine, ProbeReport, SandboxProvider } from "../../core/sandbox.ts";
+import { tryOneSandbox } from "../trial.ts";
 import { isolationOf } from "./container-capabilities.ts";
 import { type EngineFacts, type EngineKind, engineClient, findSocket } from "./engine-client.ts";
 
@@ -15,19 +16,6 @@ export interface ProbeEngineOptions {
   readonly engine?: EngineKind;
   readonly runtimeClass?: string;
 }
-
-const TRIAL: SandboxRequest = {
-  attemptId: "probe",
-  role: "agent",
-  fence: 0,
-  image: "host",
-  isolationMin: "namespace",
-  limits: { cpus: 1, memoryBytes: 64 << 20, diskBytes: 8 << 20, filesMax: 1_000, processesMax: 16, shmBytes: 1 << 20 },
-  network: { mode: "off" },
-  envVars: {},
-  labels: {},
-  lifetimeMs: 60_000,
-};
 
 /** `openProvider` gives the trial a provider of its own, so that a probe changes nothing of the one that serves. */
 export async function probeEngine(
@@ -78,10 +66,8 @@ function runtimeLine(isolation: "gvisor" | "vm", { runtimes }: EngineFacts): Pro
 }
 
 async function tryOne(openProvider: () => SandboxProvider): Promise<ProbeLine> {
-  const provider = openProvider();
   try {
-    const sandbox = await provider.create(TRIAL, new AbortController().signal);
-    await sandbox.destroy();
+    await tryOneSandbox(openProvider());
     return line("sandbox", true, true, "one was made, ran a command and was destroyed", "");
   } catch (error) {
     return line(
@@ -91,7 +77,5 @@ async function tryOne(openProvider: () => SandboxProvider): Promise<ProbeLine> {
       toFailure(error).message,
       "Read the reason; the engine's own log may say more.",
     );
-  } finally {
-    await provider.close();
   }
 }
