@@ -66,7 +66,7 @@ export interface ClaimOptions {
 export interface SandboxPool {
   /**
    * Makes `count` ready ones of a shape and keeps that many until `drain`, as long as memory is left. Resolves when they
-   * are ready. Throws `request_invalid` when all that were asked for are more than the pool keeps, `unsupported` where the
+   * are ready. A call that throws keeps none. Throws `request_invalid` when all that were asked for are more than the pool keeps, `unsupported` where the
    * provider cannot adopt, and why none could be made.
    */
   prewarm(shape: PoolShape, count: number): Promise<void>;

@@ -108,9 +108,15 @@ class Shelf implements PoolShelf {
       const message = `${count} ready sandboxes were asked for beside ${others}; this pool keeps at most ${readyMax} (sandbox.readyMax).`;
       throw new Failure("request_invalid", message);
     }
+    const before = shape.floor;
     shape.floor = count;
     return new Promise((resolve, reject) => {
-      this.#prewarming.push({ shape, count, done: (error) => (error === undefined ? resolve() : reject(error)) });
+      const done = (error?: Failure): void => {
+        if (error !== undefined) shape.floor = before;
+        if (error === undefined) resolve();
+        else reject(error);
+      };
+      this.#prewarming.push({ shape, count, done });
       this.#settlePrewarming();
       this.#tidy();
     });
@@ -214,9 +220,7 @@ class Shelf implements PoolShelf {
         return true;
       };
       const cancelled = "The wait for a sandbox was cancelled.";
-      const abort = (): void => {
-        settle(() => reject(new Failure("cancelled", cancelled, { cause: signal.reason })));
-      };
+      const abort = (): boolean => settle(() => reject(new Failure("cancelled", cancelled, { cause: signal.reason })));
       const waiter: ShapeWaiter = {
         request,
         priority,
@@ -224,7 +228,7 @@ class Shelf implements PoolShelf {
         resolve: (served) => settle(() => resolve(served)),
         reject: (error) => settle(() => reject(error)),
       };
-      if (signal.aborted) return abort();
+      if (signal.aborted) return void abort();
       enqueue(shape, waiter);
       signal.addEventListener("abort", abort, { once: true });
       this.#pump();
@@ -336,9 +340,8 @@ class Shelf implements PoolShelf {
       if (served === null) enqueue(shape, waiter);
       return this.#options.endings.destroy(sandbox);
     }
-    if (this.#clearing.signal.aborted || shape.ready.length >= this.#target(shape)) {
+    if (this.#clearing.signal.aborted || shape.ready.length >= this.#target(shape))
       return this.#options.endings.destroy(sandbox);
-    }
     const now = this.#options.runtime.monotonic();
     shape.ready.push({ sandbox, readyAtMs: now, lookedAtMs: now });
     this.#settlePrewarming();
@@ -353,10 +356,7 @@ class Shelf implements PoolShelf {
     /* What the request itself is wrong about is its own claim's business and says nothing of the next. */
     const isTransient = failure.code === "sandbox_unavailable" || failure.code === "image_unavailable";
     const waiter = isTransient ? undefined : shape.waiters[0];
-    if (waiter !== undefined) {
-      waiter.reject(failure);
-      return;
-    }
+    if (waiter !== undefined) return void waiter.reject(failure);
     if (noteFailure(runtime, shape, failure, startedAtMs)) {
       for (const waiter of shape.waiters.splice(0)) waiter.reject(failure);
       for (const each of this.#prewarming.filter((entry) => entry.shape === shape)) each.done(failure);

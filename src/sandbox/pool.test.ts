@@ -1,5 +1,8 @@
 /** The pool's promises: fresh sandboxes only, a ceiling that holds, waiters in order, nothing left after a drain. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { afterEach, expect, test } from "vitest";
+import { Failure } from "../core/errors.ts";
 import type { Sandbox, SandboxProvider, SandboxRequest } from "../core/sandbox.ts";
 import type { PoolShape, SandboxPool } from "../core/sandbox-pool.ts";
 import { systemRuntime } from "../runtime/system.ts";
@@ -326,4 +329,44 @@ test("64. many claims at once of real sandboxes never pass the ceiling", async (
   await pool.drain();
   expect(await provider.list()).toEqual([]);
   await provider.close();
+});
+
+test("a prewarming that cannot be served keeps no place from others, and a number that is none is refused", async () => {
+  const pool = sandboxPool({ provider: adopting(), runtime, lentMax: 2, creatingMax: 2, readyMax: 2 });
+  pools.push(pool);
+  for (const count of [Number.NaN, -1, 1.5])
+    await expect(pool.prewarm(SHAPE, count)).rejects.toMatchObject({ code: "request_invalid" });
+  const failing = { ...adopting(), create: async () => Promise.reject(new Failure("isolation_too_weak", "no such")) };
+  const other = sandboxPool({ provider: failing, runtime, lentMax: 2, creatingMax: 2, readyMax: 2 });
+  pools.push(other);
+  await expect(other.prewarm(SHAPE, 2)).rejects.toMatchObject({ code: "isolation_too_weak" });
+  await expect(other.prewarm({ ...SHAPE, seccomp: "strict" }, 2)).rejects.toMatchObject({ code: "isolation_too_weak" });
+});
+
+test("forks are counted as created, so that what lives is the difference", async () => {
+  const { pool } = fakePool({}, { lentMax: 3 });
+  await using lent = await pool.claim(REQUEST, NEVER);
+  const forks = await lent.fork(2, {});
+  expect(pool.stats()).toMatchObject({ created: 3, destroyed: 0, lent: 3 });
+  await Promise.all(forks.map((fork) => fork.destroy()));
+});
+
+test("a program whose claim waits out a pause after failures goes on to its end", async () => {
+  const file = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href);
+  const program = `
+    import { fakeProvider } from ${file("./fake-sandbox.ts")};
+    import { sandboxPool } from ${file("./pool.ts")};
+    import { Failure } from ${file("../core/errors.ts")};
+    import { systemRuntime } from ${file("../runtime/system.ts")};
+    const fake = fakeProvider({});
+    let tries = 0;
+    const create = async (...args) => {
+      tries += 1;
+      if (tries === 1) throw new Failure("sandbox_unavailable", "not yet");
+      return fake.create(...args);
+    };
+    const pool = sandboxPool({ provider: { ...fake, create }, runtime: systemRuntime(), lentMax: 1, creatingMax: 1, readyMax: 0 });
+    await pool.withSandbox(${JSON.stringify(REQUEST)}, new AbortController().signal, async () => console.log("lent"));`;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);
+  expect(stdout).toBe("lent\n");
 });

@@ -10,7 +10,8 @@ import type { ClaimOptions, ClaimPath, PoolShape, SandboxLease, SandboxPool } fr
 import { hostMemory } from "./host-memory.ts";
 import { latencyRing } from "./latency-ring.ts";
 import { type Admission, admission, type MemoryState } from "./pool-admission.ts";
-import { poolEndings } from "./pool-endings.ts";
+import { keepAwake } from "./pool-awake.ts";
+import { type PoolEndings, poolEndings } from "./pool-endings.ts";
 import { poolShelf } from "./pool-shelf.ts";
 
 const COOL_DOWN_MS = 30_000;
@@ -48,7 +49,9 @@ export function sandboxPool(options: SandboxPoolOptions): SandboxPool {
     endings,
     isShort: places.isShort,
   });
+  const awake = keepAwake(runtime);
   const claimed = latencyRing();
+  let forked = 0;
   const claimsByPath = { ready: 0, cold: 0 };
   const draining = new AbortController();
   const refuseDraining = (): void => {
@@ -56,6 +59,11 @@ export function sandboxPool(options: SandboxPoolOptions): SandboxPool {
   };
   const bytesOf = ({ limits }: SandboxRequest): number =>
     (limits.memoryBytes + limits.diskBytes + limits.shmBytes) / overcommit;
+
+  const trackFork = (id: string): void => {
+    forked += 1;
+    endings.track(id);
+  };
 
   const claim = async (
     request: SandboxRequest,
@@ -65,14 +73,14 @@ export function sandboxPool(options: SandboxPoolOptions): SandboxPool {
     refuseDraining();
     const startedAt = runtime.monotonic();
     shelf.arrived(request);
-    const release = await places.take(bytesOf(request), priority, signal);
+    const release = await awake(() => places.take(bytesOf(request), priority, signal));
     try {
       refuseDraining();
-      const { sandbox, path } = await shelf.take(request, priority, signal);
+      const { sandbox, path } = await awake(() => shelf.take(request, priority, signal));
       claimed.add(runtime.monotonic() - startedAt);
       claimsByPath[path] += 1;
       return lend(
-        { places, track: endings.track, destroy: endings.destroy, bytes: bytesOf(request) },
+        { places, track: trackFork, destroy: endings.destroy, bytes: bytesOf(request) },
         sandbox,
         request,
         path,
@@ -83,16 +91,7 @@ export function sandboxPool(options: SandboxPoolOptions): SandboxPool {
       throw error;
     }
   };
-  const sweepLater = (): void => {
-    runtime.timer(SWEEP_MS, () => {
-      if (draining.signal.aborted) return;
-      void endings
-        .sweepOrphans()
-        .catch(() => 0) // a provider that cannot list now is asked again
-        .then(sweepLater);
-    });
-  };
-  if (options.isSoleUser === true) sweepLater();
+  if (options.isSoleUser === true) sweepLater(runtime, endings, draining.signal);
   return {
     claim,
     withSandbox: async (request, signal, use) => {
@@ -101,11 +100,17 @@ export function sandboxPool(options: SandboxPoolOptions): SandboxPool {
     },
     prewarm: async (shape, count) => {
       refuseDraining();
-      await shelf.prewarm(requestOf(shape), count);
+      if (!Number.isInteger(count) || count < 0)
+        throw new Failure(
+          "request_invalid",
+          `Ready sandboxes are asked for by a whole number, 0 or more, not ${count}.`,
+        );
+      await awake(() => shelf.prewarm(requestOf(shape), count));
     },
     stats: () => ({
       ...shelf.stats(),
       ...endings.stats(),
+      created: shelf.stats().created + forked,
       quarantined: endings.stats().quarantined + shelf.setAside(),
       lent: places.taken(),
       waiting: places.waiting() + shelf.waiting(),
@@ -119,6 +124,16 @@ export function sandboxPool(options: SandboxPoolOptions): SandboxPool {
       await endings.idle();
     },
   };
+}
+
+function sweepLater(runtime: Runtime, endings: PoolEndings, draining: AbortSignal): void {
+  runtime.timer(SWEEP_MS, () => {
+    if (draining.aborted) return;
+    void endings
+      .sweepOrphans()
+      .catch(() => 0) // a provider that cannot list now is asked again
+      .then(() => sweepLater(runtime, endings, draining));
+  });
 }
 
 /** A request for a sandbox nobody has claimed yet. */
