@@ -1,8 +1,21 @@
 /** The filters of a bwrap sandbox: whole programs for both machines, that decide as their lists say. */
-import { constants } from "node:os";
+import { execFileSync } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { constants, tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { findCompiler } from "../../../native/build.ts";
 import { seccompPrograms } from "./seccomp.ts";
 import { ordinaryCalls } from "./seccomp-ordinary.ts";
+
+/** Prints the lists of the helper, as the machine's compiler numbers them. */
+const LISTS = `#include "seccomp.c"
+#include "seccomp-allowed.c"
+#include <stdio.h>
+int main(void) {
+  for (size_t at = 0; at < sizeof DENIED / sizeof *DENIED; at++) printf("denied %d\\n", DENIED[at]);
+  for (size_t at = 0; at < sizeof ORDINARY / sizeof *ORDINARY; at++) printf("ordinary %d\\n", ORDINARY[at]);
+}`;
 
 const ALLOWED = 0x7fff_0000;
 const refused = (error: number): number => 0x0005_0000 + error;
@@ -96,4 +109,28 @@ test.each(["x64", "arm64"] as const)(
 
 test("an architecture whose numbers are not known is refused by name", () => {
   expect(() => seccompPrograms("riscv64")).toThrow(/riscv64/);
+});
+
+test("the helper and the fallback refuse the same calls, and find the same ones ordinary", async ({ skip }) => {
+  if (process.arch !== "x64" && process.arch !== "arm64") skip("the lists have numbers for x64 and arm64 only");
+  const folder = await mkdtemp(join(tmpdir(), "sandlot-seccomp-"));
+  try {
+    await writeFile(join(folder, "lists.c"), LISTS);
+    const helper = join(import.meta.dirname, "../../../native/helper");
+    execFileSync(findCompiler([]), ["-std=gnu11", `-I${helper}`, "-o", join(folder, "lists"), join(folder, "lists.c")]);
+    const lines = execFileSync(join(folder, "lists"), { encoding: "utf8" }).trim().split("\n");
+    const numbers = (list: string): number[] =>
+      lines.filter((line) => line.startsWith(`${list} `)).map((line) => Number(line.split(" ")[1]));
+    const { agent } = seccompPrograms(process.arch);
+    const audit = process.arch === "x64" ? X64 : 0xc000_00b7;
+    const denied = Array.from({ length: 512 }, (_, number) => number).filter(
+      (number) => decide(agent, { audit, number }) === refused(EPERM),
+    );
+    expect(denied).toEqual(numbers("denied").toSorted((a, b) => a - b));
+    const ordinary = [...ordinaryCalls(process.arch === "x64" ? "x64" : "arm64")];
+    const byNumber = (a: number, b: number): number => a - b;
+    expect(ordinary.toSorted(byNumber)).toEqual([...new Set(numbers("ordinary"))].toSorted(byNumber));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 });
