@@ -127,11 +127,17 @@ async function build(node) {
   rmSync(join(root, "dist"), { recursive: true, force: true });
   const exitCode = await run(node, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"]);
   if (exitCode !== 0) return exitCode;
-  const assets = readdirSync(join(root, "src"), { recursive: true }).filter((path) => path.endsWith(".py"));
-  for (const path of assets) cpSync(join(root, "src", path), join(root, "dist", "src", path));
+  /* The suites of `sandlot/testing` compile their abuse programs where they run. */
+  const assets = [...filesBelow("src", ".py"), ...filesBelow("test/abuse/programs", ".c")];
+  for (const path of assets) cpSync(join(root, path), join(root, "dist", path));
   chmodSync(join(root, "dist", "src", "cli", "main.js"), 0o755);
   say(`build: dist/ is ready (${assets.length} assets copied)`);
   return 0;
+}
+
+function filesBelow(folder, ending) {
+  const paths = readdirSync(join(root, folder), { recursive: true });
+  return paths.filter((path) => path.endsWith(ending)).map((path) => join(folder, path));
 }
 
 /** Runs the pinned Node to its end and gives its exit code (128 + number when a signal ended it). */

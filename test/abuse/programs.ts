@@ -3,7 +3,7 @@
  * programs that run in any image.
  */
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findCompiler } from "../../native/build.ts";
@@ -20,6 +20,7 @@ export function abuseProgram(name: AbuseProgram): Buffer | null {
   const folder = mkdtempSync(join(tmpdir(), "sandlot-abuse-"));
   const output = join(folder, name);
   const source = join(import.meta.dirname, "programs", `${name}.c`);
+  if (!existsSync(source)) throw new Error(`The abuse program ${source} is missing from this package.`);
   const flags = name === "compat" ? ["-m32", "-nostdlib"] : ["-std=gnu11", "-lrt"];
   try {
     execFileSync(findCompiler([]), ["-static", "-O1", "-o", output, source, ...flags], { stdio: "ignore" });
