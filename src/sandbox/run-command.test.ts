@@ -156,6 +156,18 @@ test("a bound that bounds nothing is refused by name, and the sandbox goes on", 
   await process.result;
 });
 
+test("a command that could not even be sent takes input as any other: only when it is open", async () => {
+  for (const command of ["true", ["a\0b"]] as const) {
+    const closed = await sandbox.start(command, OPTIONS);
+    await expect(closed.write(Buffer.from("x"))).rejects.toMatchObject({ code: "request_invalid" });
+    expect(() => closed.closeInput()).toThrow(expect.objectContaining({ code: "request_invalid" }));
+    const open = await sandbox.start(command, { ...OPTIONS, input: "open" });
+    open.closeInput();
+    open.closeInput();
+    await Promise.all([closed.result, open.result]);
+  }
+});
+
 test("of ended commands the latest can be attached to, and the oldest are forgotten", async () => {
   const first = await sandbox.start(["echo", "one"], OPTIONS);
   await first.result;

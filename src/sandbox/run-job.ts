@@ -36,10 +36,10 @@ export function startJob(
 ): RunningJob | EndedJob {
   const texts = [frame.cwd, ...frame.argv, ...Object.keys(frame.envVars), ...Object.values(frame.envVars)];
   if (frame.argv.length === 0 || texts.some((text) => text.includes("\0")))
-    return new EndedJob(startFailed("not_found"));
+    return new EndedJob(startFailed("not_found"), options);
   const request = encodeExec(frame);
-  if (request.length > REQUEST_BYTES_MAX) return new EndedJob(startFailed("too_long"));
-  if (options.signal?.aborted) return new EndedJob({ ...startFailed(null), verdict: "cancelled" });
+  if (request.length > REQUEST_BYTES_MAX) return new EndedJob(startFailed("too_long"), options);
+  if (options.signal?.aborted) return new EndedJob({ ...startFailed(null), verdict: "cancelled" }, options);
   return new RunningJob(context, frame, request, options, keepsOutput);
 }
 
@@ -48,14 +48,22 @@ export class EndedJob implements SandboxProcess {
   readonly id = "0";
   readonly result: Promise<ExecResult>;
 
-  constructor(result: ExecResult) {
+  readonly #options: ExecOptions;
+
+  constructor(result: ExecResult, options: ExecOptions) {
     this.result = Promise.resolve(result);
+    this.#options = options;
   }
 
-  readonly write = async (): Promise<void> => undefined;
-  readonly closeInput = (): void => undefined;
+  readonly write = async (): Promise<void> => refuseNoInput(this.#options);
+  readonly closeInput = (): void => refuseNoInput(this.#options);
   readonly kill = (): void => undefined;
   readonly resize = (): void => undefined;
+}
+
+function refuseNoInput({ input }: ExecOptions): void {
+  if (input !== "open")
+    throw new Failure("request_invalid", 'This command has no open input; start it with input "open".');
 }
 
 /** A job the agent has been sent. Each method throws as `SandboxProcess` says. */
@@ -142,8 +150,8 @@ export class RunningJob implements SandboxProcess {
 
   #openInput(): InputFeed {
     const feed = this.#feeds.get(0);
-    if (feed === undefined || this.#options.input !== "open")
-      throw new Failure("request_invalid", 'This command has no open input; start it with input "open".');
+    refuseNoInput(this.#options);
+    if (feed === undefined) throw new Failure("unexpected", "A command with an open input has no feed for it.");
     return feed;
   }
 
