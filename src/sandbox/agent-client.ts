@@ -71,7 +71,8 @@ export class AgentClient {
     socket.on("error", () => socket.destroy());
     this.gone = new Promise((resolve) => {
       socket.on("close", () => {
-        this.#end(new Failure("sandbox_lost", `Sandbox ${id} was lost: its connection ended without a reason.`));
+        if (this.#failure === null)
+          this.#end(new Failure("sandbox_lost", `Sandbox ${id} was lost: its connection ended without a reason.`));
         resolve();
       });
     });
@@ -171,7 +172,8 @@ export class AgentClient {
       const step = frame.payload.toString("utf8");
       this.#error = new Failure("sandbox_unavailable", `Sandbox ${this.id} could not be made: ${step}.`);
     } else if (frame.type === FRAME.gone) {
-      this.#end(this.#whyGone(frame.payload));
+      /* A failure records its stack, which costs; the wanted end of a sandbox needs none. */
+      if (this.#failure === null) this.#end(this.#whyGone(frame.payload));
       this.#socket.destroy();
     } else if (frame.channel >= RELAY_CHANNEL_MIN) {
       this.#options.onRelayFrame?.(frame);
