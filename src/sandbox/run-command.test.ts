@@ -156,7 +156,7 @@ test("a bound that bounds nothing is refused by name, and the sandbox goes on", 
   await process.result;
 });
 
-test("a command that could not even be sent takes input as any other: only when it is open", async () => {
+test("a command that could not even be sent takes input only when that is open, like every other", async () => {
   for (const command of ["true", ["a\0b"]] as const) {
     const closed = await sandbox.start(command, OPTIONS);
     await expect(closed.write(Buffer.from("x"))).rejects.toMatchObject({ code: "request_invalid" });
