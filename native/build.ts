@@ -5,7 +5,17 @@
  */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -53,9 +63,12 @@ function onPath(program: string): string | null {
 export function findCompiler(preferred: readonly string[]): string {
   const named = process.env["CC"];
   for (const candidate of named === undefined ? [...preferred, "cc", "gcc", "clang"] : [named]) {
-    const path = onPath(candidate) ?? (existsSync(candidate) ? candidate : null);
+    const path =
+      onPath(candidate) ?? (statSync(candidate, { throwIfNoEntry: false })?.isFile() === true ? candidate : null);
     if (path !== null) return path;
   }
+  if (named !== undefined)
+    throw new Failure("environment_missing", `CC names "${named}", which is no program; mend CC, or unset it.`);
   throw new Failure(
     "environment_missing",
     "No C compiler was found (looked for cc, gcc and clang on PATH). Sandlot compiles its sandbox helper and its " +

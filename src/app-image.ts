@@ -31,13 +31,28 @@ export async function buildImage(reference: string, options: BuildImageOptions):
           "request_invalid",
           `Image "${reference}" is not made of packages, so it has no lock to write.`,
         );
-      writeFileSync(options.lockFile, text);
+      writeLock(options.lockFile, text);
     }
     const stored = (await store.list()).find(({ hash }) => hash === image.hash);
     if (stored !== undefined) return stored;
     const { hash } = image;
     return { hash, references: [reference], layers: 1, bytes: 0, files: 0, createdAt: 0, usedAt: 0, holders: 1 };
   });
+}
+
+function writeLock(file: string, text: string): void {
+  try {
+    writeFileSync(file, text);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Failure(
+      "request_invalid",
+      `The lock cannot be written to ${file} (${code}); name a file in a folder that is there.`,
+      {
+        cause: error,
+      },
+    );
+  }
 }
 
 /** What kind of source a path is: `folder:PATH` or `tar:PATH`. Throws `not_found`. */

@@ -77,7 +77,7 @@ export async function enterSandbox(request: ShellRequest, terminal: Terminal, si
     if (result.startError !== null) {
       throw new Failure(
         "not_found",
-        `${request.command.join(" ")} could not start in image "${request.image}": ${result.startError}.`,
+        `${request.command[0] === "" ? '""' : request.command.join(" ")} could not start in image "${request.image}": ${result.startError}.`,
       );
     }
     return result.exitCode ?? 128 + signalNumber(result.signal ?? "SIGKILL");
@@ -199,6 +199,10 @@ export async function benchSandboxes(options: SandboxBenchOptions): Promise<Sand
       absent.push({ name, reason: refusal });
       providers.pop();
       await provider.close();
+    }
+    if (providers.length === 0 && options.peers.length === 0) {
+      const reasons = absent.map(({ name, reason }) => `${name}: ${reason}`).join(" ");
+      throw new Failure("environment_missing", `None of the sandboxes asked for can be measured here. ${reasons}`);
     }
     const ours = providers.map(({ name, provider }) => providerContender(provider, name, image, "this Sandlot"));
     const contenders = [...ours, ...options.peers];

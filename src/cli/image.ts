@@ -106,8 +106,12 @@ async function build(context: CliContext, reference: string, flags: BuildFlags):
       pairsText([
         ["image", context.paint("bold", printableLine(reference))],
         ["hash", `sha256:${image.hash}`],
-        ["size", `${bytesText(image.bytes)} in ${countText(image.files)} entries`],
-        ["state", isFresh ? "newly built" : "was in the store"],
+        ...(reference === "host"
+          ? [["state", "this machine's own system, which needs no building"] as const]
+          : [
+              ["size", `${bytesText(image.bytes)} in ${countText(image.files)} entries`] as const,
+              ["state", isFresh ? "newly built" : "was in the store"] as const,
+            ]),
       ]),
     );
     return EXIT.done;

@@ -1,5 +1,5 @@
 /** `sandlot sandbox`: a person in a fresh sandbox, and how fast sandboxes are on this machine. */
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { ShellRequest } from "../app-sandbox.ts";
 import { Failure } from "../core/errors.ts";
 import type { NetworkPolicy } from "../core/sandbox.ts";
@@ -32,12 +32,14 @@ export function addSandbox(program: Command): void {
     .argument("[image]", "host, debian:SUITE+PKG,…, recipe:NAME, oci:REF, folder:PATH, tar:PATH, sha256:HASH", "host")
     .argument("[command...]", "what to run instead of a login shell; put -- before it")
     .addOption(providerOption())
-    .option("--network <policy>", "off, open, or the hosts to allow: example.org,*.example.com", networkOf, {
-      mode: "off",
-    })
+    .addOption(
+      new Option("--network <policy>", "off, open, or the hosts to allow: example.org,*.example.com")
+        .argParser(networkOf)
+        .default({ mode: "off" }, '"off"'),
+    )
     .option("--user <name>", "root, agent, verifier, subject or a number", "root")
     .option("--cpus <number>", "share of processor time", positive, 2)
-    .option("--memory <MiB>", "memory limit", positive, 1_024)
+    .option("--memory <MiB>", "memory limit; disk that is not written to may be used as memory too", positive, 1_024)
     .option("--disk <MiB>", "bytes it may write", positive, 1_024)
     .addHelpText(
       "after",

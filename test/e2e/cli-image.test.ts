@@ -57,6 +57,8 @@ test.each([
   [["import", "/no/such/thing"], 2, "There is no file or folder"],
   [["rm", "no-such-image"], 2, "There is no image"],
   [["gc", "--keep", "lots"], 2, "It must be a number of GiB"],
+  [["import", "/dev/zero"], 3, "that is no regular file"],
+  [["build", "recipe:../../etc/passwd"], 3, '"../../etc/passwd". Known:'],
 ])("image %j ends with %i and one sentence", async (args, exitCode, words) => {
   const ended = await image(...args);
   expect(ended).toMatchObject({ exitCode, stderr: expect.stringContaining(words) });

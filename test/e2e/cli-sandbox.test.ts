@@ -76,6 +76,8 @@ test("an image, a user or a command that is not there is a sentence and a usage 
     [["sandbox", "shell", "host", "--", "no-such-program"], "no-such-program could not start"],
     [["sandbox", "shell", "--network", "10.0.0.1", "host", "--", "true"], "10.0.0.1"],
     [["sandbox", "bench", "nothing"], "nothing"],
+    [["sandbox", "bench", "namespace", "--image", "nonsense"], "None of the sandboxes asked for can be measured"],
+    [["sandbox", "shell", "--cpus", "1e9", "host", "--", "true"], "cpus must be at most 8192"],
     [["sandbox", "shell", "--memory", "-1"], "positive"],
   ] as const) {
     const ended = await command(...args);
