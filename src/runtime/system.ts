@@ -5,7 +5,18 @@ import type { Runtime } from "../core/runtime.ts";
 
 const CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
+/** Random bytes are drawn for many ids at once, as each draw costs more than the id. */
+const DRAW_BYTES = 4_096;
+const ID_BYTES = 16;
+
 export function systemRuntime(): Runtime {
+  let drawn: Uint8Array = new Uint8Array();
+  const nextRandom = (): Uint8Array => {
+    if (drawn.length < ID_BYTES) drawn = randomBytes(DRAW_BYTES);
+    const next = drawn.subarray(0, ID_BYTES);
+    drawn = drawn.subarray(ID_BYTES);
+    return next;
+  };
   const runtime: Runtime = {
     now: () => Date.now(),
     monotonic: () => performance.now(),
@@ -31,7 +42,7 @@ export function systemRuntime(): Runtime {
       return () => clearTimeout(handle);
     },
     randomBytes: (count) => new Uint8Array(randomBytes(count)),
-    id: () => ulid(Date.now(), randomBytes(16)),
+    id: () => ulid(Date.now(), nextRandom()),
   };
   return runtime;
 }
