@@ -4,7 +4,7 @@
  * without a word.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
-import { chmodSync, mkdirSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -57,14 +57,24 @@ export interface Zygote {
   close(): Promise<void>;
 }
 
-/** Folder of run folders: `$XDG_RUNTIME_DIR/sandlot`, else `/run/sandlot`, else below the temporary folder. Mode 0700. */
+/**
+ * Folder of run folders: `$XDG_RUNTIME_DIR/sandlot`, else `/run/sandlot`, else one of this user's own below the temporary
+ * folder, where a name that all users shared would belong to whoever came first. Mode 0700, and never another user's.
+ */
 export function runParent(): string {
-  const candidates = [process.env["XDG_RUNTIME_DIR"], "/run", tmpdir()];
-  for (const candidate of candidates) {
-    if (candidate === undefined || candidate === "") continue;
-    const path = join(candidate, "sandlot");
+  const uid = process.geteuid?.() ?? 0;
+  const candidates = [
+    [process.env["XDG_RUNTIME_DIR"], "sandlot"],
+    ["/run", "sandlot"],
+    [tmpdir(), `sandlot-${uid}`],
+  ] as const;
+  for (const [parent, name] of candidates) {
+    if (parent === undefined || parent === "") continue;
+    const path = join(parent, name);
     try {
       mkdirSync(path, { recursive: true, mode: 0o700 });
+      const info = lstatSync(path);
+      if (!info.isDirectory() || info.uid !== uid) continue;
       chmodSync(path, 0o700);
       return path;
     } catch {}
@@ -84,7 +94,7 @@ export interface ZygoteOptions {
   readonly blanksMax?: number;
 }
 
-/** Throws `environment_missing` with what the kernel refused. */
+/** Throws `environment_missing` with what the kernel refused, `sandbox_unavailable` when it was killed meanwhile. */
 export async function startZygote(program: string, options: ZygoteOptions): Promise<Zygote> {
   const flags = [...(options.allowsFaults === true ? ["--faults"] : []), `--blanks=${options.blanksMax ?? 0}`];
   const child = spawn(program, ["zygote", runParent(), options.store, ...flags], {
@@ -100,6 +110,9 @@ export async function startZygote(program: string, options: ZygoteOptions): Prom
   const line = await lines.first;
   const [word, owner = "", socketPath = "", ...rest] = line.split(" ");
   if (word !== "ready") {
+    await ended;
+    if (child.signalCode !== null)
+      throw new Failure("sandbox_unavailable", `The sandbox helper was ended by ${child.signalCode} while it started.`);
     const reason = line.replace(/^error /, "") || "it ended without a word";
     throw new Failure(
       "environment_missing",
