@@ -13,6 +13,7 @@ test("each kind of trouble has the exit code the documents promise", () => {
     endpoint_unavailable: 3,
     disk_full: 3,
     run_halted: 4,
+    record_invalid: 4,
     cancelled: 130,
     unexpected: 70,
   };

@@ -39,6 +39,8 @@ const BY_CODE: Partial<Record<FailureCode, number>> = {
   image_unavailable: EXIT.environment,
   store_unavailable: EXIT.environment,
   disk_full: EXIT.environment,
+  /* A record that cannot be read is most often a file that something cut short or changed. */
+  record_invalid: EXIT.partial,
   cancelled: EXIT.interrupted,
 };
 
