@@ -90,8 +90,13 @@ export function sweRexContenders(program: string): readonly Contender[] {
     version: `swe-rex ${VERSION}, no isolation`,
     create: async () => {
       const server = await startServer(program);
-      await prepare(server);
-      await exec(server);
+      try {
+        await prepare(server);
+        await exec(server);
+      } catch (error) {
+        await server.stop();
+        throw error;
+      }
       return { execNothing: () => exec(server), destroy: () => server.stop() };
     },
   });

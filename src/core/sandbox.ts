@@ -111,7 +111,7 @@ export interface SandboxRequest {
   readonly labels: Readonly<Record<string, string>>;
   /** Hard end of the sandbox, whatever happens. */
   readonly lifetimeMs: number;
-  /** Ends the sandbox when no call was open or made for this long; default `lifetimeMs`. */
+  /** Ends the sandbox when no call but `stats` was open or made for this long; default `lifetimeMs`, of a pool 1 h. */
   readonly idleMs?: number;
   /** `strict` allows only the system calls that ordinary programs make; default `default`, which denies the dangerous ones. */
   readonly seccomp?: "default" | "strict";

@@ -69,7 +69,8 @@ export function agentSandboxWith(life: SandboxLife, options: AgentSandboxOptions
     networkLog: () => options.networkControl?.log() ?? EMPTY_LOG,
     stats: async () => {
       life.refuseEnded();
-      return decodeStats(await life.track(() => context.client.ask(FRAME.stats)));
+      /* Whoever only watches does not use it: a curve sampled each second must not keep a forgotten sandbox alive. */
+      return decodeStats(await context.client.ask(FRAME.stats));
     },
     freeze: async () => {
       life.refuseEnded();

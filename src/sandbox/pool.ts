@@ -16,6 +16,8 @@ import { poolShelf } from "./pool-shelf.ts";
 
 const COOL_DOWN_MS = 30_000;
 const SWEEP_MS = 60_000;
+/** A lent sandbox that nobody used for this long was forgotten, unless its request says otherwise. */
+const IDLE_MS = 3_600_000;
 
 export interface SandboxPoolOptions {
   readonly provider: SandboxProvider;
@@ -43,12 +45,8 @@ export function sandboxPool(options: SandboxPoolOptions): SandboxPool {
   const bytesMax = options.memoryBytes ?? memory().totalBytes;
   const places = admission({ runtime, max: options.lentMax, bytesMax, memory });
   const endings = poolEndings(runtime, provider);
-  const shelf = poolShelf({
-    ...options,
-    coolDownMs: options.coolDownMs ?? COOL_DOWN_MS,
-    endings,
-    isShort: places.isShort,
-  });
+  const { coolDownMs = COOL_DOWN_MS } = options;
+  const shelf = poolShelf({ ...options, coolDownMs, endings, isShort: places.isShort });
   const awake = keepAwake(runtime);
   const claimed = latencyRing();
   let forked = 0;
@@ -66,11 +64,12 @@ export function sandboxPool(options: SandboxPoolOptions): SandboxPool {
   };
 
   const claim = async (
-    request: SandboxRequest,
+    asked: SandboxRequest,
     signal: AbortSignal,
     { priority = 0 }: ClaimOptions = {},
   ): Promise<SandboxLease> => {
     refuseDraining();
+    const request = { idleMs: IDLE_MS, ...asked };
     const startedAt = runtime.monotonic();
     shelf.arrived(request);
     const release = await awake(() => places.take(bytesOf(request), priority, signal));

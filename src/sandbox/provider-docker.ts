@@ -87,7 +87,7 @@ export function dockerProvider(options: DockerProviderOptions): SandboxProvider 
   };
 
   return {
-    name: "docker",
+    name: options.engine ?? "docker",
     get capabilities() {
       return capabilities;
     },
@@ -154,11 +154,11 @@ interface Order {
 
 async function makeSandbox(
   { runtime, runtimeClass, proxy }: DockerProviderOptions,
-  { engine, images, agentProgram }: Connection,
+  { engine, facts, images, agentProgram }: Connection,
   { owner, capabilities, request, signal }: Order,
 ): Promise<{ readonly sandbox: Sandbox; readonly gone: Promise<void> }> {
   const image = await images.resolve(request.image, signal);
-  const info = infoOf(runtime, request, image.hash, capabilities.isolation);
+  const info = infoOf(runtime, request, image.hash, capabilities.isolation, facts.kind);
   const expiresAt = runtime.now() + request.lifetimeMs;
   const hasDiskQuota = capabilities.limits.diskBytes === "enforced";
   const runtimeName = runtimeClass ?? null;
@@ -189,10 +189,11 @@ function infoOf(
   request: SandboxRequest,
   imageHash: string,
   isolation: SandboxInfo["isolation"],
+  provider: EngineKind,
 ): SandboxInfo {
   return {
     id: runtime.id().toLowerCase(),
-    provider: "docker",
+    provider,
     isolation,
     image: request.image,
     imageHash,

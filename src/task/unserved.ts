@@ -46,13 +46,13 @@ function network(path: Path, mode: string | undefined, hosts: readonly string[] 
     {
       path: [...path, "network_mode"],
       value: mode === "no-network" ? undefined : mode,
-      message: "is not served, because sandboxes have no network here",
+      message: "is not served, because episodes run without a network",
       remedy,
     },
     {
       path: [...path, "allowed_hosts"],
       value: hosts,
-      message: "is not served, because sandboxes have no network here",
+      message: "is not served, because episodes run without a network",
       remedy,
     },
   ];
@@ -88,7 +88,7 @@ function environmentRefusals({ environment, agent }: TaskToml): readonly Refusal
     at(
       "allow_internet",
       environment?.allow_internet,
-      "is not served, because sandboxes have no network here",
+      "is not served, because episodes run without a network",
       "write false",
     ),
     ...network(["environment"], environment?.network_mode, environment?.allowed_hosts),
@@ -160,7 +160,7 @@ function sandlotRefusals({ sandlot }: TaskToml): readonly Refusal[] {
       "write limits.command_sec, the time of one command",
     ),
     atSandlot(["resources", "open_files"], sandlot?.resources?.open_files, "is not enforced by any provider here"),
-    atSandlot(["network"], sandlot?.network, "is not served, because sandboxes have no network here"),
+    atSandlot(["network"], sandlot?.network, "is not served, because episodes run without a network"),
     atSandlot(
       ["services"],
       sandlot?.services,

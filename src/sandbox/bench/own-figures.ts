@@ -204,7 +204,8 @@ async function sustained(bench: OwnBench): Promise<Figure> {
 async function many(bench: OwnBench, total: number): Promise<Sandbox[]> {
   const sandboxes: Sandbox[] = [];
   await spread(total, 16, async () => {
-    sandboxes.push(await make(bench));
+    const sandbox = await make(bench).catch(() => null);
+    if (sandbox !== null) sandboxes.push(sandbox);
   });
   return sandboxes;
 }

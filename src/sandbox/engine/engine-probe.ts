@@ -36,7 +36,7 @@ export async function probeEngine(
     const evidence = code === "environment_missing" ? message.replace(`. ${remedy}`, "") : message;
     lines.push(line("engine", true, false, evidence, remedy));
   }
-  return { provider: "docker", ok: lines.every((each) => each.ok || !each.required), lines };
+  return { provider: options.engine ?? "docker", ok: lines.every((each) => each.ok || !each.required), lines };
 }
 
 function line(name: string, required: boolean, ok: boolean, evidence: string, remedy: string): ProbeLine {
