@@ -81,6 +81,19 @@ test("a sandbox past its lifetime, or idle too long, says so to every later call
   await expect(idle.files.exists("/etc")).rejects.toThrow(/no call was open or made for 300 ms/);
 });
 
+test("watching a sandbox does not keep a forgotten one alive", async () => {
+  const sandbox = await create({ idleMs: 500 });
+  let ended: unknown = null;
+  for (let tries = 0; ended === null && tries < 500; tries += 1) {
+    ended = await sandbox.stats().then(
+      () => null,
+      (error: unknown) => error,
+    );
+    await pause(20);
+  }
+  expect(ended).toMatchObject({ code: "sandbox_destroyed" });
+});
+
 test("a sandbox with a call open, or used again and again, is not idle", async () => {
   const sandbox = await create({ idleMs: 400 });
   await sandbox.exec("sleep 1", OPTIONS);
