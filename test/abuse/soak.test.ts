@@ -5,7 +5,7 @@
  * `SANDLOT_SOAK_CYCLES` repeat a run.
  */
 import { readdirSync, readFileSync } from "node:fs";
-import { homedir } from "node:os";
+import { availableParallelism, homedir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { systemRuntime } from "../../src/runtime/system.ts";
