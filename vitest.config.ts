@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Model keys never reach a test. */
 const env = Object.fromEntries(
@@ -7,6 +8,17 @@ const env = Object.fromEntries(
     .filter((name) => /(_API_KEY|_TOKEN)$/.test(name))
     .map((name) => [name, ""]),
 );
+
+/** They wait for engines more than they compute, and take minutes: started first, they run beside all the others. */
+const FIRST = ["sandbox-docker.test.ts", "sandbox-podman.test.ts", "sandbox-non-root.test.ts", "train.test.ts"];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isFirst = ({ moduleId }: TestSpecification): boolean => FIRST.some((name) => moduleId.endsWith(name));
+    const rest = await super.sort(files);
+    return [...rest.filter(isFirst), ...rest.filter((file) => !isFirst(file))];
+  }
+}
 
 export default defineConfig({
   test: {
@@ -17,5 +29,6 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 120_000,
     dangerouslyIgnoreUnhandledErrors: false,
+    sequence: { sequencer: LongestFirst },
   },
 });
