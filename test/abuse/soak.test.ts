@@ -80,9 +80,10 @@ test("60. nothing is left and nothing grows over many cycles with random kills",
   print({ seed: SEED, cycles: done, durationS, loadAverage, ends, samples, leaksAtEnd, leaksByKind, slopes });
   expect(leaksByKind, `seed ${SEED}`).toEqual(countsByKind([]));
   expect(spread(samples.map(({ helperMounts }) => helperMounts)), "mounts of the helper while nothing runs").toBe(0);
-  /* One machine per core may wait, begun in advance, for the next renewal, and each is one descriptor. */
+  /* Per core one machine may wait, begun in advance for the next renewal, and one ended connection be unread yet. A leak
+     would grow with the cycles. */
   expect(spread(samples.map(({ helperDescriptors }) => helperDescriptors)), "its descriptors").toBeLessThanOrEqual(
-    availableParallelism(),
+    2 * availableParallelism(),
   );
   for (const [kind, { well = 0, ...others }] of Object.entries(ends)) {
     const failed = Object.values(others).reduce((sum, count) => sum + count, 0);
