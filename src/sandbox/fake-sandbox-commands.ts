@@ -5,6 +5,7 @@
 import { Failure } from "../core/errors.ts";
 import type { ExecOptions, ExecResult, ProcessSignal, SandboxProcess, Shell, ShellResult } from "../core/exec.ts";
 import type { ProcessInfo, Sandbox, SandboxRequest } from "../core/sandbox.ts";
+import { startFailed } from "./exec-result.ts";
 import type { FakeFiles } from "./fake-sandbox-tree.ts";
 import { sandboxUser } from "./run-command.ts";
 
@@ -56,24 +57,7 @@ interface Output {
 
 const STARTED_MAX = 1_000;
 /** What is known of a command of which nothing is known but its verdict. */
-const NOTHING: Omit<ExecResult, "verdict"> = {
-  exitCode: null,
-  signal: null,
-  timedOut: false,
-  idleTimedOut: false,
-  oomKilled: false,
-  oomScope: null,
-  startError: null,
-  stdout: new Uint8Array(),
-  stderr: new Uint8Array(),
-  stdoutBytesTruncated: 0,
-  stderrBytesTruncated: 0,
-  durationMs: 0,
-  cpuMs: null,
-  memoryPeakBytes: null,
-  processLimitHits: 0,
-  processesLeft: 0,
-};
+const NOTHING: ExecResult = startFailed(null);
 const encoder = new TextEncoder();
 
 export function fakeCommands(settings: FakeCommandSettings): FakeCommands {
