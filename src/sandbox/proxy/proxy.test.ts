@@ -107,7 +107,7 @@ test("no bytes on any connection are thrown at the host, or lead to a host that 
     }),
     { numRuns: 3_000, examples: ALLOWED.map((lines): [string[]] => [[...lines]]) },
   );
-  expect(new Set([...dialled, "93.184.216.34:443"])).toEqual(new Set(["93.184.216.34:80", "93.184.216.34:443"]));
+  expect(new Set(dialled)).toEqual(new Set(["93.184.216.34:80", "93.184.216.34:443"]));
   expect(sent.some((text) => text.startsWith("HTTP/1.1 200"))).toBe(true);
   const { allowed, refused, attempts, attemptsDropped } = audit.log();
   expect(allowed + refused).toBe(attempts.length + attemptsDropped);
