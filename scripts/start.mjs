@@ -82,12 +82,14 @@ async function test(node, job, args) {
       process.stdout.write("\nThe tests ended before they could be counted.\n");
       return exitCode === 0 ? 1 : exitCode;
     }
-    const { passed, failed, skipped, failures } = JSON.parse(readFileSync(report, "utf8"));
+    const { passed, failed, skipped, failures, secondTries } = JSON.parse(readFileSync(report, "utf8"));
     // Asked for by name, all other tests are skipped without a reason: nothing to tell.
     const isByName = args.some((arg) => arg === "-t" || arg.startsWith("--testNamePattern"));
     const told = isByName ? skipped.filter(({ reason }) => reason) : skipped;
     if (told.length > 0) process.stdout.write("\nSkipped on this machine:\n");
     for (const { title, reason } of told) process.stdout.write(`  ${title}${reason ? ` (${reason})` : ""}\n`);
+    if (secondTries.length > 0) process.stdout.write("\nPassed on the second try only:\n");
+    for (const title of secondTries) process.stdout.write(`  ${title}\n`);
     if (failures.length > 0) process.stdout.write("\nFailed:\n");
     for (const title of failures) process.stdout.write(`  ${title}\n`);
     process.stdout.write(`\n${passed} passed, ${failed} failed, ${skipped.length} skipped\n`);

@@ -7,7 +7,7 @@ import { writeFileSync } from "node:fs";
 
 export default class TestSummary {
   onTestRunEnd(testModules, unhandledErrors) {
-    const report = { passed: 0, failed: unhandledErrors.length, skipped: [], failures: [] };
+    const report = { passed: 0, failed: unhandledErrors.length, skipped: [], failures: [], secondTries: [] };
     for (const error of unhandledErrors) report.failures.push(`outside any test: ${error.message}`);
     for (const testModule of testModules) this.#count(testModule, report);
     const file = process.env.SANDLOT_TEST_REPORT;
@@ -21,7 +21,9 @@ export default class TestSummary {
       const { state, note } = testCase.result();
       const title = `${name}: ${testCase.fullName}`;
       if (state === "passed") report.passed += 1;
-      else if (state === "skipped") report.skipped.push({ title, reason: note ?? null });
+      if (state === "passed" && (testCase.diagnostic()?.retryCount ?? 0) > 0) report.secondTries.push(title);
+      if (state === "passed") continue;
+      if (state === "skipped") report.skipped.push({ title, reason: note ?? null });
       else {
         failedTests += 1;
         report.failures.push(title);

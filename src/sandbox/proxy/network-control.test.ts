@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { REQUEST, text } from "../../../test/conformance/sandbox-parts.ts";
 import type { NetworkPolicy, Sandbox, SandboxProvider } from "../../core/sandbox.ts";
 import { systemRuntime } from "../../runtime/system.ts";
@@ -259,7 +259,8 @@ if os.fork() == 0: time.sleep(50)`,
     message: expect.stringContaining("3128"),
   });
   await sandbox.exec("kill -9 -1", { timeoutMs: 5_000, outputBytesMax: 100 });
-  await sandbox.setNetwork(LISTED);
+  // A killed process gives up its port when it has ended, a moment after the signal.
+  await vi.waitFor(() => sandbox.setNetwork(LISTED), 10_000);
   expect(await python(sandbox, 'print(get("/again").decode())')).toBe("/again");
 });
 
