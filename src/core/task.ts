@@ -2,6 +2,8 @@
  * A task is an immutable problem: instruction, image, limits, verifier. Read from a folder or made by a generator, it
  * is the same record; the loop does not know which.
  */
+import type { JudgeSpec } from "./judge.ts";
+import type { MilestoneSpec } from "./milestone.ts";
 import type { ImageReference, NetworkPolicy, SandboxLimits } from "./sandbox.ts";
 import type { FileContent } from "./sandbox-files.ts";
 
@@ -45,6 +47,33 @@ export interface ArtifactRule {
   /** Absolute in the sandbox; a file, or a folder taken whole. */
   readonly path: string;
   readonly required: boolean;
+  /** What the bytes must be; a file that is something else counts as not made. Default `file` or `tree`, unparsed. */
+  readonly kind?: "file" | "tree" | "json" | "csv" | "sqlite" | "dump";
+  /** Of this rule alone; beyond it the artifact counts as not made. */
+  readonly bytesMax?: number;
+  readonly entriesMax?: number;
+}
+
+/** Which template runs the tests of a tier; `performance` measures, the others decide test by test. */
+export const TEST_RUNNERS = [
+  "unittest",
+  "pytest",
+  "node-test",
+  "shell",
+  "sql",
+  "http",
+  "reward-file",
+  "performance",
+] as const;
+
+export type TestRunner = (typeof TEST_RUNNERS)[number];
+
+/** A performance tier: baseline b, reference o and subject x run interleaved on the same machine. */
+export interface PerformanceRule {
+  /** Runs of each; medians count. */
+  readonly repeats: number;
+  /** Half width of the band around 1 in which b/x counts as noise and earns 0. */
+  readonly noise: number;
 }
 
 export interface Tier {
@@ -53,6 +82,11 @@ export interface Tier {
   readonly weight: number;
   /** A gate below its threshold sets the whole score to 0. */
   readonly gate: boolean;
+  /** A gate that also sets the final reward to 0, milestones included: damage, forbidden effects. */
+  readonly veto?: boolean;
+  /** Of a `tests` verifier; absent in others. */
+  readonly runner?: TestRunner;
+  readonly performance?: PerformanceRule;
   readonly threshold: number;
   /** Tiers that must reach their threshold before this one earns anything. */
   readonly requires: readonly string[];
@@ -67,6 +101,17 @@ export interface Tier {
  */
 export type PlainData = unknown;
 
+/**
+ * How an answer is held against the expected one. `exact`: equal type and value. `numeric`: numbers anywhere in it may
+ * differ by the larger of the two tolerances. `unordered`: a list as a multiset of its elements. `math`: texts that
+ * are expressions of equal value, decided exactly.
+ */
+export type Comparison =
+  | { readonly kind: "exact" }
+  | { readonly kind: "numeric"; readonly absolute: number; readonly relative: number }
+  | { readonly kind: "unordered" }
+  | { readonly kind: "math" };
+
 /** One hidden input and its answer. Neither is ever in the agent's sandbox; `expected` never enters any sandbox. */
 export interface MatchCase {
   /** Unique in the task; names its tier first: `boundary/empty`. */
@@ -74,13 +119,21 @@ export interface MatchCase {
   readonly tier: string;
   readonly args: readonly PlainData[];
   readonly expected: PlainData;
+  /** Default `exact`. */
+  readonly compare?: Comparison;
 }
 
 /** How the subject program of a `match` task is called. */
 export interface MatchSubject {
   readonly language: "python";
-  /** `expression`: the answer is an expression over `parameters`. `function`: it defines `entry`. */
-  readonly form: "expression" | "function";
+  /**
+   * `expression`: the answer is an expression over `parameters`. `function`: it defines `entry`. `module`: the artifact
+   * `file` defines `entry`. `program`: the artifact `file` is run, the one argument is its standard input and what it
+   * prints is the answer. `text`: the submitted text itself is compared and nothing runs.
+   */
+  readonly form: "expression" | "function" | "module" | "program" | "text";
+  /** Absolute path of the artifact, for `module` and `program`. */
+  readonly file?: string;
   readonly parameters: readonly string[];
   readonly entry: string;
   /** One call of one input. */
@@ -96,11 +149,26 @@ export interface MatchVerifierSpec {
   cases(gradingSeed: bigint): readonly MatchCase[];
 }
 
-/** Hidden test files of a folder task, run by a trusted runner in a clean verifier sandbox. */
+/** How the program that an `http` tier probes is started in the subject sandbox, from the collected artifacts. */
+export interface ServiceSpec {
+  readonly name: string;
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly envVars: Readonly<Record<string, string>>;
+  /** Loopback port it must answer on before a probe is sent. */
+  readonly port: number;
+  readonly readyMs: number;
+}
+
+/**
+ * Hidden tests of a folder task. Each tier names its runner; the files of a tier lie under `/tests/TIER/`, all others
+ * (`/tests/support/` …) are shared.
+ */
 export interface TestsVerifierSpec {
   readonly kind: "tests";
-  readonly runner: "unittest";
   readonly tiers: readonly Tier[];
+  /** Default none. */
+  readonly services?: readonly ServiceSpec[];
   /** Paths absolute in the verifier sandbox, under `/tests`. */
   readonly files: readonly FileContent[];
   /** Expected test ids with their tier: `unit/test_repair.py::TestMean.test_empty`. */
@@ -156,6 +224,12 @@ export interface Task extends TaskIdentity {
   readonly setup: string | null;
   readonly contract: ArtifactContract;
   readonly verifier: VerifierSpec;
+  /** Observable steps on the way, paid as potential differences; absent when there are none. */
+  readonly milestones?: MilestoneSpec;
+  /** For what code cannot decide; absent when code decides alone. */
+  readonly judge?: JudgeSpec;
+  /** Absolute files and folders that the agent must leave alone: a change there is tier A and makes the outcome `cheating`. */
+  readonly protectedPaths?: readonly string[];
   /** Reward at or above which the task counts as solved. */
   readonly threshold: number;
   /** `fresh`: new hidden inputs per group. A number pins them. */

@@ -4,11 +4,14 @@
  * so that reading a trajectory never loads them. What was sampled is kept exactly as sampled.
  */
 
+import type { Finding } from "./finding.ts";
+import type { JudgeResult } from "./judge.ts";
+import type { MilestoneReading } from "./milestone.ts";
 import type { Outcome } from "./outcome.ts";
 import type { PolicyDescription } from "./policy.ts";
 import type { SandboxInfo, SandboxStats } from "./sandbox.ts";
 import type { GeneratorReference } from "./task.ts";
-import type { TestResult } from "./verifier.ts";
+import type { Measure, TestResult } from "./verifier.ts";
 
 export const TRAJECTORY_SCHEMA_VERSION = "1.0";
 
@@ -60,6 +63,8 @@ export interface TurnRecord {
   readonly toolMs: number;
   /** The sandbox's own layer after this turn, as a zstd tar in the OCI layer format; null unless the run keeps them. */
   readonly layerBlob: BodyHash | null;
+  /** Null for a task without milestones. */
+  readonly milestones: MilestoneReading | null;
   readonly budgetLeft: { readonly turns: number; readonly tokens: number; readonly agentMs: number };
 }
 
@@ -131,6 +136,13 @@ export interface Trajectory {
   readonly tests: readonly TestResult[];
   readonly verification: {
     readonly identity: string;
+    /** T, before vetoes, milestones, the judge and findings. */
+    readonly total: number;
+    readonly isVetoed: boolean;
+    readonly extraTests: readonly string[];
+    readonly measures: readonly Measure[];
+    readonly judge: JudgeResult | null;
+    readonly visible: { readonly original: readonly TestResult[]; readonly asLeft: readonly TestResult[] } | null;
     readonly imageHash: string;
     readonly artifactsHash: string;
     readonly sandboxIds: readonly string[];
@@ -144,6 +156,8 @@ export interface Trajectory {
     readonly mode: number;
   }[];
   readonly answerBlob: BodyHash | null;
+  /** An `Evidence` as JSON; null when there was no acting sandbox. */
+  readonly evidenceBlob: BodyHash | null;
   /** Milliseconds by phase, from the start of the attempt. */
   readonly timing: Readonly<Partial<Record<Phase, number>>>;
   /** Of the acting sandbox at its end; `curveBlob` names its ResourceCurve as JSON, null for an episode of a moment. */
@@ -156,4 +170,6 @@ export interface TrajectoryRecord {
   readonly document: Trajectory;
   readonly bodies: ReadonlyMap<BodyHash, Uint8Array>;
   readonly segment: TokenSegment | null;
+  /** What the detectors said; kept in a table of its own. */
+  readonly findings: readonly Finding[];
 }

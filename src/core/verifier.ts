@@ -2,6 +2,7 @@
  * A verifier grades the frozen state of an episode. It gets artifacts as data and clean sandboxes the policy never
  * touched; the platform, not the graded side, computes the score.
  */
+import type { JudgeResult } from "./judge.ts";
 import type { ScoreVector } from "./outcome.ts";
 import type { FileContent } from "./sandbox-files.ts";
 import type { SandboxPool } from "./sandbox-pool.ts";
@@ -39,11 +40,32 @@ export interface GradeRequest {
   readonly signal: AbortSignal;
 }
 
+/** Medians of a performance tier, in milliseconds of the larger of processor and wall time. */
+export interface Measure {
+  readonly tier: string;
+  readonly test: string;
+  readonly baselineMs: number;
+  readonly referenceMs: number;
+  readonly subjectMs: number;
+  /** clamp(log(b/x) / log(b/o), 0, 1); 0 inside the noise band. */
+  readonly score: number;
+  /** b/x above 3 * b/o: faster than the work allows. */
+  readonly isUnphysical: boolean;
+}
+
 export interface Verdict {
   /** T of the tier formula, in [0, 1]. */
   readonly total: number;
+  /** False when a veto tier failed: the final reward is then 0. */
+  readonly isVetoed: boolean;
   readonly scores: ScoreVector;
   readonly tests: readonly TestResult[];
+  /** Ids that were reported and are not in the manifest. */
+  readonly extraTests: readonly string[];
+  readonly measures: readonly Measure[];
+  readonly judge: JudgeResult | null;
+  /** The visible suite run again on the graded state: the task's own bytes, and what the agent made of them. Null without one. */
+  readonly visible: { readonly original: readonly TestResult[]; readonly asLeft: readonly TestResult[] } | null;
   /** SHA-256 of everything the verdict depends on; equal identity, equal verdict. */
   readonly identity: string;
   readonly gradingSeed: string;

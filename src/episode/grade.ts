@@ -144,8 +144,13 @@ async function gradeOnce(
 export function verdictOfNothing(task: Task, gradingSeed: bigint, identity: string): Verdict {
   return {
     total: 0,
+    isVetoed: false,
+    extraTests: [],
+    measures: [],
+    judge: null,
+    visible: null,
     scores: task.verifier.tiers.map((tier) => ({
-      verifier: task.verifier.kind,
+      verifier: tier.runner ?? task.verifier.kind,
       name: tier.name,
       value: 0,
       weight: tier.weight,

@@ -109,11 +109,12 @@ export function buildRecord(input: RecordInput): TrajectoryRecord {
       mode: file.mode,
     })),
     answerBlob: environment.answer === null ? null : graph.body(environment.answer),
+    evidenceBlob: null,
     timing: timingPart(plan, environment, log),
     resource: resourcePart(environment, graph),
     extra: extraPart(environment, log, segment === null),
   };
-  return { document, bodies: graph.bodies, segment };
+  return { document, bodies: graph.bodies, segment, findings: [] };
 }
 
 function resourcePart(environment: EpisodeEnvironment, graph: MessageGraph): Trajectory["resource"] {
@@ -164,6 +165,7 @@ function turnRecord(entry: TurnLog, index: number, graph: MessageGraph, versionF
     modelMs: entry.modelMs,
     toolMs: entry.toolMs,
     layerBlob: entry.layer === null ? null : graph.body(entry.layer),
+    milestones: null,
     budgetLeft: entry.left,
   };
 }
@@ -215,6 +217,12 @@ function verificationPart(environment: EpisodeEnvironment): Trajectory["verifica
   if (verdict === null || artifacts === null) return null;
   return {
     identity: verdict.identity,
+    total: verdict.total,
+    isVetoed: verdict.isVetoed,
+    extraTests: verdict.extraTests,
+    measures: verdict.measures,
+    judge: verdict.judge,
+    visible: verdict.visible,
     imageHash: verdict.imageHash,
     artifactsHash: artifacts.hash,
     sandboxIds: verdict.sandboxIds,

@@ -86,7 +86,7 @@ function assemble(folder: string, files: readonly FolderFile[], document: TomlDo
     files: environment.files,
     setup: environment.setup,
     contract,
-    verifier: { kind: "tests", runner: "unittest", tiers, ...tests },
+    verifier: { kind: "tests", tiers, ...tests },
     threshold,
     gradingSeed: seed === "fresh" ? "fresh" : BigInt(seed),
     ...scripts,
@@ -243,7 +243,15 @@ function tiersOf(document: TomlDocument<TaskToml>): readonly Tier[] {
     const gate = tier.gate === true || tier.veto === true;
     const visibility = tier.visibility ?? "hidden";
     const weight = visibility === "visible" ? 0 : (tier.weight ?? 1);
-    return { name: tier.name, weight, gate, threshold: tier.threshold ?? 1, requires: tier.requires ?? [], visibility };
+    return {
+      name: tier.name,
+      weight,
+      gate,
+      threshold: tier.threshold ?? 1,
+      requires: tier.requires ?? [],
+      visibility,
+      runner: "unittest",
+    };
   });
   if (tiers.some(({ weight }) => weight > 0)) return tiers;
   throw wrong(document, ["sandlot", "tiers"], {

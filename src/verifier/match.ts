@@ -12,6 +12,7 @@ import type { MatchCase, MatchVerifierSpec, Task } from "../core/task.ts";
 import type { GradeRequest, TestResult, TestStatus } from "../core/verifier.ts";
 import { canonicalPlain, pythonLiteral } from "./plain.ts";
 import { type SubjectDriver, type SubjectReply, startSubjectDriver } from "./subject-driver.ts";
+import type { Graded } from "./template.ts";
 
 /** Longest answer that is tried, in UTF-8 bytes. */
 const ANSWER_BYTES_MAX = 64 * 1024;
@@ -29,13 +30,6 @@ const SUBJECT_LIMITS: SandboxLimits = {
   processesMax: 32,
   shmBytes: 1024 * 1024,
 };
-
-export interface Graded {
-  readonly tests: readonly TestResult[];
-  readonly sandboxIds: readonly string[];
-  /** Empty when no sandbox was needed. */
-  readonly imageHash: string;
-}
 
 /** Grades the submitted text. Throws only what the contract of `Verifier.grade` allows. */
 export async function gradeMatch(
@@ -137,7 +131,7 @@ function start(run: MatchRun, isUsed: boolean): Promise<SubjectDriver> {
   const { subject } = run.spec;
   return startSubjectDriver(
     {
-      form: subject.form,
+      form: subject.form === "expression" ? "expression" : "function",
       source: run.answer,
       entry: subject.entry,
       parameters: subject.parameters,

@@ -14,7 +14,7 @@ function results(tier: string, passed: number, failed: number): { tier: string; 
 }
 
 test("half of the tests of the only tier earn half", () => {
-  const scored = tierScore("match", [base], results("unit", 2, 2));
+  const scored = tierScore([base], results("unit", 2, 2));
   expect(scored.total).toBe(0.5);
   expect(scored.scores).toEqual([
     { verifier: "match", name: "unit", value: 0.5, weight: 1, tier: "unit", visibility: "hidden", gate: false },
@@ -26,7 +26,7 @@ test("tiers count by weight", () => {
     { ...base, weight: 3 },
     { ...base, name: "boundary", weight: 1 },
   ];
-  const scored = tierScore("match", tiers, [...results("unit", 1, 0), ...results("boundary", 0, 5)]);
+  const scored = tierScore(tiers, [...results("unit", 1, 0), ...results("boundary", 0, 5)]);
   expect(scored.total).toBe(0.75);
 });
 
@@ -35,27 +35,27 @@ test("a gate below its threshold sets the whole score to 0", () => {
     { ...base, gate: true, threshold: 0.8 },
     { ...base, name: "boundary", weight: 9 },
   ];
-  expect(tierScore("match", tiers, [...results("unit", 3, 1), ...results("boundary", 4, 0)]).total).toBe(0);
-  const open = tierScore("match", tiers, [...results("unit", 4, 1), ...results("boundary", 4, 0)]);
+  expect(tierScore(tiers, [...results("unit", 3, 1), ...results("boundary", 4, 0)]).total).toBe(0);
+  const open = tierScore(tiers, [...results("unit", 4, 1), ...results("boundary", 4, 0)]);
   expect(open.total).toBeCloseTo((0.8 + 9) / 10, 12);
 });
 
 test("a required tier below its threshold withholds only the credit of the tier that requires it", () => {
   const tiers = [base, { ...base, name: "integration", requires: ["unit"] }];
-  const scored = tierScore("match", tiers, [...results("unit", 3, 1), ...results("integration", 2, 0)]);
+  const scored = tierScore(tiers, [...results("unit", 3, 1), ...results("integration", 2, 0)]);
   expect(scored.total).toBeCloseTo(0.75 / 2, 12);
 });
 
 test("a visible tier earns nothing, whatever weight it declares", () => {
   const tiers = [base, { ...base, name: "example", weight: 5, visibility: "visible" as const }];
-  const scored = tierScore("match", tiers, [...results("unit", 0, 1), ...results("example", 9, 0)]);
+  const scored = tierScore(tiers, [...results("unit", 0, 1), ...results("example", 9, 0)]);
   expect(scored.total).toBe(0);
   expect(scored.scores[1]).toMatchObject({ value: 1, weight: 0 });
 });
 
 test("only a passed test counts", () => {
   for (const status of ["failed", "skipped", "error", "timeout", "missing"] as const) {
-    expect(tierScore("match", [base], [{ tier: "unit", status }]).total).toBe(0);
+    expect(tierScore([base], [{ tier: "unit", status }]).total).toBe(0);
   }
 });
 
@@ -70,7 +70,7 @@ test.each([
   ["a requirement that is not declared", [{ ...base, requires: ["none"] }], results("unit", 1, 0), /requires "none"/],
   ["no weight at all", [{ ...base, weight: 0 }], results("unit", 1, 0), /weight above 0/],
 ])("%s is an invalid task, not a score", (_name, tiers, tests, message) => {
-  expect(() => tierScore("match", tiers, tests)).toThrow(message);
+  expect(() => tierScore(tiers, tests)).toThrow(message);
 });
 
 const names = ["a", "b", "c", "d"];
@@ -99,11 +99,11 @@ const cases = fc
 test("the score lies in [0, 1], and all passed earns exactly 1", () => {
   fc.assert(
     fc.property(cases, ({ tiers, tests }) => {
-      const { total } = tierScore("match", tiers, tests);
+      const { total } = tierScore(tiers, tests);
       expect(total).toBeGreaterThanOrEqual(0);
       expect(total).toBeLessThanOrEqual(1);
       const all = tests.map((one) => ({ ...one, status: "passed" as const }));
-      expect(tierScore("match", tiers, all).total).toBe(1);
+      expect(tierScore(tiers, all).total).toBe(1);
     }),
   );
 });
@@ -111,11 +111,11 @@ test("the score lies in [0, 1], and all passed earns exactly 1", () => {
 test("passing one more test never lowers the score", () => {
   fc.assert(
     fc.property(cases, fc.nat(), ({ tiers, tests }, pick) => {
-      const before = tierScore("match", tiers, tests).total;
+      const before = tierScore(tiers, tests).total;
       const better = tests.map((one, index) =>
         index === pick % tests.length ? { ...one, status: "passed" as const } : one,
       );
-      expect(tierScore("match", tiers, better).total).toBeGreaterThanOrEqual(before - 1e-12);
+      expect(tierScore(tiers, better).total).toBeGreaterThanOrEqual(before - 1e-12);
     }),
   );
 });

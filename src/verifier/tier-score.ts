@@ -17,18 +17,16 @@ export interface TierScore {
   /** T, in [0, 1]. */
   readonly total: number;
   /** One score a tier, in the tiers' order; null for a visible tier without tests. */
+  /** True when a veto tier is below its threshold. */
+  readonly isVetoed: boolean;
   readonly scores: ScoreVector;
 }
 
 /**
- * Scores all tests of one grading; only `passed` counts. `verifier` names the template in the scores.
+ * Scores all tests of one grading; only `passed` counts.
  * Throws `task_invalid` when a test or a requirement names no tier, a tier that counts has no test, or no tier weighs.
  */
-export function tierScore(
-  verifier: string,
-  tiers: readonly Tier[],
-  results: readonly Pick<TestResult, "tier" | "status">[],
-): TierScore {
+export function tierScore(tiers: readonly Tier[], results: readonly Pick<TestResult, "tier" | "status">[]): TierScore {
   const counts = new Map(tiers.map((tier) => [tier.name, { tests: 0, passed: 0 }]));
   for (const result of results) {
     const count = counts.get(result.tier);
@@ -42,7 +40,7 @@ export function tierScore(
       throw invalid(`the tier "${tier.name}" has no test`);
     }
     return {
-      verifier,
+      verifier: tier.runner ?? "match",
       name: tier.name,
       value: tests === 0 ? null : passed / tests,
       weight: tier.visibility === "visible" ? 0 : tier.weight,
@@ -51,7 +49,7 @@ export function tierScore(
       gate: tier.gate,
     };
   });
-  return { total: total(tiers, scores), scores };
+  return { total: total(tiers, scores), isVetoed: isVetoed(tiers, scores), scores };
 }
 
 function total(tiers: readonly Tier[], scores: ScoreVector): number {
@@ -62,10 +60,14 @@ function total(tiers: readonly Tier[], scores: ScoreVector): number {
   for (const [index, tier] of tiers.entries()) {
     const score = scores[index];
     const isOpen = tier.requires.every((name) => isMet(ok, tier, name));
-    if (tier.gate && ok.get(tier.name) !== true) return 0;
+    if ((tier.gate || tier.veto === true) && ok.get(tier.name) !== true) return 0;
     if (score !== undefined && isOpen) earned += score.weight * (score.value ?? 0);
   }
   return Math.min(1, Math.max(0, earned / weights));
+}
+
+function isVetoed(tiers: readonly Tier[], scores: ScoreVector): boolean {
+  return tiers.some((tier, index) => tier.veto === true && (scores[index]?.value ?? 0) < tier.threshold - EPSILON);
 }
 
 function isMet(ok: ReadonlyMap<string, boolean>, tier: Tier, required: string): boolean {

@@ -69,8 +69,10 @@ function folderTask(methods: Readonly<Record<string, string>>, change: Partial<T
     contract: { state: "workdir", files: [], bytesMax: MIB, entriesMax: 100 },
     verifier: {
       kind: "tests",
-      runner: "unittest",
-      tiers: [{ name: "unit", weight: 1, gate: false, threshold: 1, requires: [], visibility: "hidden" }],
+
+      tiers: [
+        { name: "unit", weight: 1, gate: false, threshold: 1, requires: [], visibility: "hidden", runner: "unittest" },
+      ],
       files: [file(`/tests/${TESTS}`, HEAD + body.join(""))],
       manifest: Object.keys(methods).map((name) => ({ id: `${TESTS}::TestIt.test_${name}`, tier: "unit" })),
     },
@@ -191,7 +193,7 @@ test("a test that the manifest does not name earns nothing and is mentioned", as
   const verdict = await grade({ ...task, verifier: { ...spec, manifest: spec.manifest.slice(0, 1) } });
   expect(verdict.total).toBe(0);
   expect(verdict.tests).toHaveLength(1);
-  expect(verdict.tests[0]?.detail).toContain("test_extra was reported but is not in the manifest");
+  expect(verdict.extraTests).toEqual([expect.stringContaining("test_extra")]);
 });
 
 test("the subject sandbox holds what the agent left: a deleted file stays deleted, folders and other files stand", async () => {

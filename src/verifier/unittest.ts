@@ -15,12 +15,12 @@ import type { TestsVerifierSpec } from "../core/task.ts";
 import type { GradeRequest, TestResult } from "../core/verifier.ts";
 import { asset } from "./asset.ts";
 import { type InputQueue, inputQueue } from "./input-queue.ts";
-import type { Graded } from "./match.ts";
 import { messageFrame, messageReader } from "./message-frames.ts";
 import { isCleanPath, type PlacedFile, placeFiles } from "./place-files.ts";
 import { type Report, type ReportReader, reportReader } from "./report-frames.ts";
 import { type SubjectRelay, subjectRelay } from "./subject-relay.ts";
 import { gradingRequest } from "./subject-sandbox.ts";
+import type { Graded, Template, TemplateInput } from "./template.ts";
 
 const RUNNER = "/run/runner";
 const NONCE_BYTES = 32;
@@ -36,17 +36,11 @@ const RUNNER_ENVIRONMENT: Readonly<Record<string, string>> = {
   HOME: "/nonexistent",
 };
 
-/** Grades by hidden test files. Throws only what the contract of `Verifier.grade` allows. */
-export type UnittestGrader = (
-  request: GradeRequest,
-  spec: TestsVerifierSpec,
-  sandboxes: SandboxPool,
-) => Promise<Graded>;
-
 /** The template. Its gradings take turns at claiming their sandboxes, see `claimBoth`. */
-export function unittestGrader(runtime: Runtime): UnittestGrader {
+export function unittestTemplate(runtime: Runtime): Template {
   const inTurn = turnTaker();
-  return async (request, spec, sandboxes) => {
+  return async (input, sandboxes) => {
+    const { request, spec } = input;
     const { verifier, subject } = await inTurn(() => claimBoth(request, spec, sandboxes));
     const replies = inputQueue();
     // Waiting for a sandbox is no time of the test that asked for it; message 0 tells the runner to stop its clocks.
@@ -54,10 +48,10 @@ export function unittestGrader(runtime: Runtime): UnittestGrader {
     const claim = (): Promise<Sandbox> => sandboxes.claim(gradingRequest(request, "subject"), request.signal);
     const relay = subjectRelay(request, { subject: subject ?? claim, runtime, onHold });
     try {
-      await placeFiles(verifier, verifierFiles(request, spec), request.signal);
-      const report = await runRunner(verifier, request, { relay, replies, runtime });
+      await placeFiles(verifier, verifierFiles(input), request.signal);
+      const report = await runRunner(verifier, input, { relay, replies, runtime });
       return {
-        tests: manifestResults(spec, report),
+        ...manifestResults(spec, report),
         sandboxIds: [verifier.id, ...relay.sandboxIds()],
         imageHash: verifier.info.imageHash,
       };
@@ -107,8 +101,9 @@ function verifierRequest(request: GradeRequest): SandboxRequest {
 }
 
 /** Artifacts first: nothing of the agent's can stand in the place of a test or of the runner. */
-function verifierFiles(request: GradeRequest, spec: TestsVerifierSpec): PlacedFile[] {
-  const trusted = [...spec.files, ...runnerFiles(request, spec)];
+function verifierFiles(input: TemplateInput): PlacedFile[] {
+  const { request, spec } = input;
+  const trusted = [...spec.files, ...runnerFiles(input)];
   return [
     ...artifactFiles(request).map((file) => ({ ...file, owner: "root" as const, isRequired: false })),
     ...trusted.map((file) => ({ ...file, owner: "root" as const, isRequired: true })),
@@ -127,8 +122,7 @@ function artifactFiles(request: GradeRequest): FileContent[] {
   return [...placed, { path: "/artifacts/answer.txt", bytes: Buffer.from(answer, "utf8"), mode: 0o444 }];
 }
 
-function runnerFiles(request: GradeRequest, spec: TestsVerifierSpec): FileContent[] {
-  const { gradeMs } = request.task.limits;
+function runnerFiles({ request, spec, gradeMs }: TemplateInput): FileContent[] {
   const config = {
     gradingSeed: request.gradingSeed.toString(),
     files: spec.files.flatMap((file) => TEST_FILE.exec(file.path)?.[1] ?? []),
@@ -158,7 +152,7 @@ interface RunnerLinks {
 
 async function runRunner(
   sandbox: Sandbox,
-  request: GradeRequest,
+  { request, gradeMs }: TemplateInput,
   { relay, replies, runtime }: RunnerLinks,
 ): Promise<Report> {
   const nonce = runtime.randomBytes(NONCE_BYTES);
@@ -173,7 +167,7 @@ async function runRunner(
     user: "verifier",
     cwd: "/run/verify",
     envVars: RUNNER_ENVIRONMENT,
-    timeoutMs: request.task.limits.gradeMs,
+    timeoutMs: gradeMs,
     outputBytesMax: LOG_BYTES_MAX,
     descendants: "kill",
     signal: AbortSignal.any([request.signal, stop.signal]),
@@ -196,7 +190,7 @@ async function runRunner(
   if (request.signal.aborted) {
     throw new Failure("cancelled", "The grading was cancelled.", { cause: request.signal.reason });
   }
-  return checkedReport(report, result, stop.signal.aborted, request.task.limits.gradeMs);
+  return checkedReport(report, result, stop.signal.aborted, gradeMs);
 }
 
 interface RelayedRequests {
@@ -263,13 +257,13 @@ function checkedReport(report: ReportReader, result: ExecResult, isStopped: bool
   return report.finish();
 }
 
-/** One result for each test of the manifest; what is not in it is only mentioned. */
-function manifestResults(spec: TestsVerifierSpec, report: Report): TestResult[] {
+/** One result for each test of the manifest; what is not in it is listed apart and counts for nothing. */
+function manifestResults(spec: TestsVerifierSpec, report: Report): Pick<Graded, "tests" | "extraTests"> {
   const reported = new Map(report.tests.map((test) => [test.id, test]));
   const expected = new Set(spec.manifest.map((entry) => entry.id));
-  const extra = report.tests.filter((test) => !expected.has(test.id)).map((test) => test.id);
-  const notes = [...report.logs, ...extra.map((id) => `${id} was reported but is not in the manifest`)].join("\n");
-  return spec.manifest.map((entry, index): TestResult => {
+  const extraTests = report.tests.filter((test) => !expected.has(test.id)).map((test) => test.id);
+  const notes = report.logs.join("\n");
+  const tests = spec.manifest.map((entry, index): TestResult => {
     const test = reported.get(entry.id);
     const visibility = spec.tiers.find((tier) => tier.name === entry.tier)?.visibility ?? "hidden";
     const own = test?.detail ?? "the runner did not report this test";
@@ -283,4 +277,5 @@ function manifestResults(spec: TestsVerifierSpec, report: Report): TestResult[] 
       detail: detail.slice(0, 2_048),
     };
   });
+  return { tests, extraTests };
 }

@@ -1,17 +1,20 @@
-/** The verifier of every task: picks the template the task names, then scores what its tests say. */
+/** The verifier of every task: picks the templates the task names, then scores what their tests say. */
 import { Failure } from "../core/errors.ts";
 import type { Runtime } from "../core/runtime.ts";
-import type { Verifier } from "../core/verifier.ts";
-import { type Graded, gradeMatch } from "./match.ts";
+import type { SandboxPool } from "../core/sandbox-pool.ts";
+import type { TestRunner, TestsVerifierSpec, Tier } from "../core/task.ts";
+import type { GradeRequest, Verifier } from "../core/verifier.ts";
+import { gradeMatch } from "./match.ts";
+import { type Graded, specOf, type Template } from "./template.ts";
 import { tierScore } from "./tier-score.ts";
-import { unittestGrader } from "./unittest.ts";
+import { unittestTemplate } from "./unittest.ts";
 
 /** Raised when equal inputs may give another verdict than before. */
-const VERSION = 1;
+const VERSION = 2;
 
 /** A verifier that keeps nothing between gradings; see the port for its promises. */
 export function createVerifier({ runtime }: { readonly runtime: Runtime }): Verifier {
-  const gradeUnittest = unittestGrader(runtime);
+  const templates: Partial<Record<TestRunner, Template>> = { unittest: unittestTemplate(runtime) };
   return {
     version: VERSION,
     grade: async (request, sandboxes) => {
@@ -19,15 +22,20 @@ export function createVerifier({ runtime }: { readonly runtime: Runtime }): Veri
       if (signal.aborted) throw new Failure("cancelled", "The grading was cancelled.", { cause: signal.reason });
       const startedMs = runtime.monotonic();
       const spec = task.verifier;
-      const isMatch = spec.kind === "match";
-      const graded: Graded = isMatch
-        ? await gradeMatch(request, spec, sandboxes, runtime)
-        : await gradeUnittest(request, spec, sandboxes);
-      const { total, scores } = tierScore(isMatch ? "match" : spec.runner, spec.tiers, graded.tests);
+      const graded =
+        spec.kind === "match"
+          ? await gradeMatch(request, spec, sandboxes, runtime)
+          : await gradeTests(templates, request, spec, sandboxes, runtime);
+      const { total, isVetoed, scores } = tierScore(spec.tiers, graded.tests);
       return {
         total,
+        isVetoed,
         scores,
         tests: graded.tests,
+        extraTests: graded.extraTests ?? [],
+        measures: graded.measures ?? [],
+        judge: null,
+        visible: null,
         gradingSeed: gradingSeed.toString(),
         imageHash: graded.imageHash,
         sandboxIds: graded.sandboxIds,
@@ -35,4 +43,37 @@ export function createVerifier({ runtime }: { readonly runtime: Runtime }): Veri
       };
     },
   };
+}
+
+/** Runs one template after the other, each over all tiers that name it, in the order of the tiers. */
+async function gradeTests(
+  templates: Partial<Record<TestRunner, Template>>,
+  request: GradeRequest,
+  spec: TestsVerifierSpec,
+  sandboxes: SandboxPool,
+  runtime: Runtime,
+): Promise<Graded> {
+  const endMs = runtime.monotonic() + request.task.limits.gradeMs;
+  const all: Graded[] = [];
+  for (const [runner, tiers] of Map.groupBy(spec.tiers, runnerOf)) {
+    const template = templates[runner];
+    if (template === undefined) {
+      const message = `The tier "${tiers[0]?.name}" of ${request.task.key} names the runner "${runner}", which is not served.`;
+      throw new Failure("task_invalid", message);
+    }
+    // A tier may take what the tiers before have left, but never so little that it cannot start.
+    const gradeMs = Math.max(1_000, endMs - runtime.monotonic());
+    all.push(await template({ request, spec: specOf(spec, tiers), gradeMs }, sandboxes));
+  }
+  return {
+    tests: all.flatMap((one) => one.tests),
+    sandboxIds: all.flatMap((one) => one.sandboxIds),
+    imageHash: all.find((one) => one.imageHash !== "")?.imageHash ?? "",
+    extraTests: all.flatMap((one) => one.extraTests ?? []),
+    measures: all.flatMap((one) => one.measures ?? []),
+  };
+}
+
+function runnerOf(tier: Tier): TestRunner {
+  return tier.runner ?? "unittest";
 }

@@ -57,7 +57,12 @@ export function exampleRecord({
       body: textBlob,
     })),
   ];
-  return { document: { ...documentOf(lease), turns, nodes, outcome, tokens: tokensOf(segment) }, bodies, segment };
+  return {
+    document: { ...documentOf(lease), turns, nodes, outcome, tokens: tokensOf(segment) },
+    bodies,
+    segment,
+    findings: [],
+  };
 }
 
 function tokensOf(segment: TokenSegment | null): Trajectory["tokens"] {
@@ -78,6 +83,7 @@ function turn(index: number, textBlob: string, actionNode: string): TurnRecord {
     modelMs: 12,
     toolMs: 0,
     layerBlob: null,
+    milestones: null,
     budgetLeft: { turns: 4, tokens: 100, agentMs: 60_000 },
   };
 }
@@ -122,6 +128,7 @@ function documentOf(lease: RecordOptions["lease"]): Trajectory {
     verification: null,
     artifacts: [],
     answerBlob: null,
+    evidenceBlob: null,
     timing: { queue: 1, model: 12, verify: 20 },
     resource: null,
     extra: {},

@@ -318,6 +318,7 @@ function testSteps(bench: () => Bench): void {
   test("a verdict is found again by its identity, also after a restart", async () => {
     const verdict: Verdict = {
       ...{ total: 1, scores: [], tests: [], identity: "i".repeat(64), gradingSeed: "1", imageHash: "h" },
+      ...{ isVetoed: false, extraTests: [], measures: [], judge: null, visible: null },
       ...{ sandboxIds: ["s"], durationMs: 3, isReused: false },
     };
     expect(bench().store.find(verdict.identity)).toBeNull();

@@ -42,8 +42,10 @@ export function greetTask(change: Partial<Task> = {}): Task {
     contract: { state: "declared", files: [{ path: "/work/out", required: true }], bytesMax: 10_000, entriesMax: 10 },
     verifier: {
       kind: "tests",
-      runner: "unittest",
-      tiers: [{ name: "unit", weight: 1, gate: false, threshold: 1, requires: [], visibility: "hidden" }],
+
+      tiers: [
+        { name: "unit", weight: 1, gate: false, threshold: 1, requires: [], visibility: "hidden", runner: "unittest" },
+      ],
       files: [],
       manifest: [],
     },
@@ -78,8 +80,13 @@ export function ruleVerifier(rule: (artifacts: Artifacts, request: GradeRequest)
       const total = await rule(request.artifacts, request);
       return {
         total,
+        isVetoed: false,
         scores: [],
         tests: [],
+        extraTests: [],
+        measures: [],
+        judge: null,
+        visible: null,
         gradingSeed: String(request.gradingSeed),
         imageHash: "tiny",
         sandboxIds: [],

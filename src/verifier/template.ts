@@ -1,0 +1,41 @@
+/**
+ * What a template is: it runs the tests of the tiers that name its runner and says how each ended. It never states a
+ * score; that is the platform's, from all templates' results together.
+ */
+import type { SandboxPool } from "../core/sandbox-pool.ts";
+import type { TestsVerifierSpec, Tier } from "../core/task.ts";
+import type { GradeRequest, Measure, TestResult } from "../core/verifier.ts";
+
+export interface TemplateInput {
+  readonly request: GradeRequest;
+  /** The task's own, cut down to this template: its tiers, their entries of the manifest, their files and the shared ones. */
+  readonly spec: TestsVerifierSpec;
+  /** Of the whole grading; what the templates before have used is gone. */
+  readonly gradeMs: number;
+}
+
+/** What one template found out. */
+export interface Graded {
+  /** One for each entry of the manifest. */
+  readonly tests: readonly TestResult[];
+  readonly sandboxIds: readonly string[];
+  /** Empty when no sandbox was needed. */
+  readonly imageHash: string;
+  readonly extraTests?: readonly string[];
+  readonly measures?: readonly Measure[];
+}
+
+/** Throws only what the contract of `Verifier.grade` allows. */
+export type Template = (input: TemplateInput, sandboxes: SandboxPool) => Promise<Graded>;
+
+/** The spec as one template sees it: files of other templates' tiers are left out, for nobody there needs to read them. */
+export function specOf(spec: TestsVerifierSpec, tiers: readonly Tier[]): TestsVerifierSpec {
+  const names = new Set(tiers.map((tier) => tier.name));
+  const others = spec.tiers.filter((tier) => !names.has(tier.name)).map((tier) => `/tests/${tier.name}/`);
+  return {
+    ...spec,
+    tiers,
+    files: spec.files.filter((file) => !others.some((folder) => file.path.startsWith(folder))),
+    manifest: spec.manifest.filter((entry) => names.has(entry.tier)),
+  };
+}
