@@ -27,7 +27,12 @@ export interface Artifacts {
   readonly files: readonly FileContent[];
   /** Declared and required paths the agent did not make. */
   readonly missing: readonly string[];
-  /** SHA-256 over answer and files. */
+  /**
+   * What the agent left under `/visible`, of a task that has visible tests. Only the signal of the visible suite reads
+   * it; nothing of it is placed where hidden tests run.
+   */
+  readonly visible?: readonly FileContent[];
+  /** SHA-256 over answer, files, what is missing and, where there are any, the visible files. */
   readonly hash: string;
 }
 
