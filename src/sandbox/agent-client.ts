@@ -21,6 +21,8 @@ export interface AgentClientOptions {
   readonly kill?: () => void;
   /** Gets frames on channels the agent opened: numbers from 0x80000000, the network relay's. */
   readonly onRelayFrame?: (frame: Frame) => void;
+  /** How the machine ended, as a wait status, for a connection that has no `gone` frame of its own; asked at its end. */
+  readonly endStatus?: () => number | null;
 }
 
 const RELAY_CHANNEL_MIN = 0x8000_0000;
@@ -69,6 +71,10 @@ export class AgentClient {
       }
     });
     socket.on("error", () => socket.destroy());
+    socket.on("end", () => {
+      const status = options.endStatus?.() ?? null;
+      if (status !== null && this.#failure === null) this.#end(this.#whyGone(status, false));
+    });
     this.gone = new Promise((resolve) => {
       socket.on("close", () => {
         if (this.#failure === null)
@@ -173,7 +179,10 @@ export class AgentClient {
       this.#error = new Failure("sandbox_unavailable", `Sandbox ${this.id} could not be made: ${step}.`);
     } else if (frame.type === FRAME.gone) {
       /* A failure records its stack, which costs; the wanted end of a sandbox needs none. */
-      if (this.#failure === null) this.#end(this.#whyGone(frame.payload));
+      const { payload } = frame;
+      /* A second word that is not zero: the helper ended the sandbox because its lifetime had passed. */
+      const isOver = payload.length >= 8 && payload.readInt32LE(4) !== 0;
+      if (this.#failure === null) this.#end(this.#whyGone(payload.readInt32LE(0), isOver));
       this.#socket.destroy();
     } else if (frame.channel >= RELAY_CHANNEL_MIN) {
       this.#options.onRelayFrame?.(frame);
@@ -182,11 +191,8 @@ export class AgentClient {
     }
   }
 
-  /** A second word that is not zero: the helper ended the sandbox because its lifetime had passed. */
-  #whyGone(payload: Buffer): Failure {
-    const status = payload.readInt32LE(0);
-    if (payload.length >= 8 && payload.readInt32LE(4) !== 0)
-      return new Failure("sandbox_destroyed", `Sandbox ${this.id} was destroyed: its lifetime had passed.`);
+  #whyGone(status: number, isOver: boolean): Failure {
+    if (isOver) return new Failure("sandbox_destroyed", `Sandbox ${this.id} was destroyed: its lifetime had passed.`);
     const signal = status & 0x7f;
     if (SIGNALS_FROM_INSIDE.includes(signal))
       return new Failure("sandbox_killed", `Sandbox ${this.id} was ended by a command inside it (signal ${signal}).`);

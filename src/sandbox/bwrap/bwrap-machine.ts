@@ -56,7 +56,7 @@ export async function startMachine(
   const kill = killer(runtime, child);
   const [stdin, stdout, stderr] = child.stdio as unknown as [Writable, Readable, Readable];
   const stream = new BwrapStream(child, { stdin, stdout, stderr }, kill);
-  const client = new AgentClient(sandboxId, stream, { runtime, kill });
+  const client = new AgentClient(sandboxId, stream, { runtime, kill, endStatus: () => stream.endStatus });
   signal.addEventListener("abort", kill, { once: true });
   try {
     stream.write(encodeFrame(0, FRAME.create, 0, createFields(engine, request)));

@@ -1,11 +1,11 @@
 /**
  * Standard input and output of one bwrap as the one stream an agent client speaks over. Its end waits for bwrap's own,
- * which comes when the last process of the sandbox is gone; then a `gone` frame says how.
+ * which comes when the last process of the sandbox is gone. How it ended stands beside the stream and not in it, for the
+ * agent may have ended in the middle of a frame.
  */
 import type { ChildProcess } from "node:child_process";
 import { constants } from "node:os";
 import { Duplex, type Readable, type Writable } from "node:stream";
-import { encodeFrame, FRAME } from "../frames.ts";
 
 /** Words of bwrap itself or of an agent that could not start, kept for the message of a loss. */
 const STDERR_BYTES_MAX = 2_048;
@@ -18,6 +18,8 @@ export interface BwrapStreams {
 
 export class BwrapStream extends Duplex {
   errorText = "";
+  /** How the sandbox ended, as a wait status; null until that is known. */
+  endStatus: number | null = null;
   readonly #child: ChildProcess;
   readonly #streams: BwrapStreams;
   #isEnded = false;
@@ -40,6 +42,8 @@ export class BwrapStream extends Duplex {
       this.#end(null, null);
     });
     child.on("close", (code, signal) => this.#end(code, signal));
+    /* The other half may never end by itself: a write that bwrap did not take is still open. */
+    this.once("end", () => this.destroy());
     this.#onLost = onLost;
   }
 
@@ -66,15 +70,12 @@ export class BwrapStream extends Duplex {
   #end(code: number | null, signal: NodeJS.Signals | null): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
+    this.endStatus = waitStatus(code, signal);
     for (const stream of Object.values(this.#streams)) stream.destroy();
     this.#child.removeAllListeners();
     for (const go of this.#whenEnded) go();
     this.#whenEnded = [];
-    if (this.destroyed) return;
-    const payload = Buffer.alloc(4);
-    payload.writeInt32LE(waitStatus(code, signal), 0);
-    this.push(encodeFrame(0, FRAME.gone, 0, payload));
-    this.push(null);
+    if (!this.destroyed) this.push(null);
   }
 }
 

@@ -69,7 +69,8 @@ async function enter(
     void removeSurely(runtime, engine, containerId).then((last) => stream.finish(waitStatus(last)));
   };
   const stream = engineStream(attached, end);
-  const client = new AgentClient(plan.info.id, stream, { runtime, kill: end, onRelayFrame: port.onFrame });
+  const endStatus = (): number | null => stream.endStatus;
+  const client = new AgentClient(plan.info.id, stream, { runtime, kill: end, onRelayFrame: port.onFrame, endStatus });
   signal.addEventListener("abort", end, { once: true });
   try {
     await engine.start(containerId);

@@ -1,7 +1,8 @@
 import { Duplex, PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { FRAME, type Frame, frameReader } from "../frames.ts";
-import { engineStream } from "./engine-stream.ts";
+import { AgentClient } from "../agent-client.ts";
+import { encodeFrame, FRAME } from "../frames.ts";
+import { type EngineStream, engineStream } from "./engine-stream.ts";
 
 /** A connection to an engine: what the engine sends, and what it was sent. */
 function connection(): { readonly attached: Duplex; readonly engine: PassThrough; readonly sent: Buffer[] } {
@@ -42,24 +43,34 @@ test("the output of a container comes without the engine's headers, wherever its
 test("the end of the engine's stream is a question, and the answer closes the sandbox's channel", async () => {
   const { attached, engine } = connection();
   let questions = 0;
-  const stream = engineStream(attached, () => (questions += 1));
-  const frames: Frame[] = [];
+  const stream = engineStream(attached, () => (questions += 1)).resume() as EngineStream;
   let isClosed = false;
-  stream.on(
-    "data",
-    frameReader((frame) => frames.push({ ...frame, payload: Buffer.from(frame.payload) })),
-  );
   stream.on("close", () => (isClosed = true));
   engine.end();
   await settled();
   await settled();
-  expect([questions, frames.length, isClosed]).toEqual([1, 0, false]);
+  expect([questions, stream.endStatus, isClosed]).toEqual([1, null, false]);
   stream.finish(9);
   stream.finish(0);
   await settled();
-  expect(frames).toHaveLength(1);
-  expect(frames[0]).toMatchObject({ type: FRAME.gone, channel: 0 });
-  expect(frames[0]?.payload.readInt32LE(0)).toBe(9);
+  expect([questions, stream.endStatus, isClosed]).toEqual([1, 9, true]);
+});
+
+test("a container that ends in the middle of a frame still says how it ended, and its client is gone", async () => {
+  for (const [status, code] of [
+    [2, "sandbox_killed"],
+    [9, "sandbox_lost"],
+  ] as const) {
+    const { attached, engine } = connection();
+    const stream = engineStream(attached, () => undefined);
+    const client = new AgentClient("s", stream, { endStatus: () => stream.endStatus });
+    const frame = encodeFrame(1, FRAME.gone, 0, Buffer.alloc(100));
+    engine.write(Buffer.concat([piece(1, ""), piece(1, frame.subarray(0, 50).toString("latin1"))]));
+    await settled();
+    stream.finish(status);
+    await client.gone;
+    expect(client.failure?.code).toBe(code);
+  }
 });
 
 test("a channel its reader closed is closed only when the container is known to be gone", async () => {

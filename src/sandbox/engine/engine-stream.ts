@@ -1,10 +1,10 @@
 /**
  * The attached streams of one container as the one stream an agent client speaks over. It takes the engine's eight-byte
  * headers away, and it ends only after its owner has said how the container ended: a stream that merely stops proves
- * nothing, so what follows it is the owner's question to the engine and a `gone` frame with the answer.
+ * nothing, so what follows it is the owner's question to the engine. The answer stands beside the stream and not in it,
+ * for the container may have ended in the middle of a frame.
  */
 import { Duplex } from "node:stream";
-import { encodeFrame, FRAME } from "../frames.ts";
 
 const HEADER_BYTES = 8;
 const STDOUT = 1;
@@ -17,6 +17,8 @@ const PIECE_BYTES_MAX = 1 << 24;
 export interface EngineStream extends Duplex {
   /** What came on standard error so far. */
   readonly errorText: string;
+  /** How the container ended, as a wait status; null until that is known. */
+  readonly endStatus: number | null;
   /** Says how the container ended, in the form of a wait status, and closes the stream. Idempotent. */
   finish(waitStatus: number): void;
 }
@@ -28,6 +30,7 @@ export function engineStream(attached: Duplex, onLost: () => void): EngineStream
 
 class AttachedStream extends Duplex implements EngineStream {
   errorText = "";
+  endStatus: number | null = null;
   readonly #attached: Duplex;
   readonly #onLost: () => void;
   #held: Buffer = Buffer.alloc(0);
@@ -40,6 +43,8 @@ class AttachedStream extends Duplex implements EngineStream {
     this.#attached = attached;
     this.#onLost = onLost;
     attached.on("data", (chunk: Buffer) => this.#take(chunk));
+    /* The other half may never end by itself: a write that the engine did not take is still open. */
+    this.once("end", () => this.destroy());
     for (const event of ["end", "close", "error"]) attached.on(event, () => this.#lose());
   }
 
@@ -62,13 +67,10 @@ class AttachedStream extends Duplex implements EngineStream {
   finish(waitStatus: number): void {
     if (this.#isFinished) return;
     this.#isFinished = true;
+    this.endStatus = waitStatus;
     this.#lose();
     for (const go of this.#whenFinished) go();
-    if (this.destroyed) return;
-    const payload = Buffer.alloc(4);
-    payload.writeInt32LE(waitStatus, 0);
-    this.push(encodeFrame(0, FRAME.gone, 0, payload));
-    this.push(null);
+    if (!this.destroyed) this.push(null);
   }
 
   #lose(): void {
