@@ -40,15 +40,35 @@ export interface Score {
 
 export type ScoreVector = readonly Score[];
 
-export interface GradedOutcome {
+interface Graded<Cause extends GradedCause, Stop extends StopReason> {
   readonly kind: "graded";
-  readonly cause: GradedCause;
-  readonly stopReason: StopReason;
-  /** Finite. In [0, 1] except for a cheating penalty in [-0.5, 0). */
-  readonly reward: number;
+  readonly cause: Cause;
+  readonly stopReason: Stop;
   readonly scores: ScoreVector;
-  readonly isTruncated: boolean;
 }
+
+/** Each cause with what goes with it alone: only a limit truncates, a fault earns nothing, only cheating can cost. */
+export type GradedOutcome =
+  /** `reward` is in [0, 1]. */
+  | (Graded<"completed", StopOf<"completed">> & { readonly reward: number; readonly isTruncated: false })
+  | (Graded<"policy_limit", StopOf<"policy_limit">> & { readonly reward: number; readonly isTruncated: true })
+  | (Graded<"policy_fault", StopOf<"policy_fault">> & { readonly reward: 0; readonly isTruncated: false })
+  | (Graded<"cheating", StopReason> & {
+      /** In [-0.5, 0]. */
+      readonly reward: number;
+      readonly isTruncated: boolean;
+      /** True when it stands in its group's baseline and none of its own tokens train. */
+      readonly isExcluded: boolean;
+    });
+
+/** What an episode earns whose findings are punished. `penalty` is in [-0.5, 0). */
+export type CheatingRule =
+  | { readonly kind: "zero" }
+  | { readonly kind: "penalty"; readonly penalty: number }
+  | { readonly kind: "exclude" };
+
+/** The worst a penalty may be. */
+export const CHEATING_PENALTY_MIN = -0.5;
 
 export interface FailedOutcome {
   readonly kind: "failed";
@@ -71,7 +91,7 @@ export function outcomeClass(outcome: Outcome): OutcomeClass {
   return `${outcome.kind}/${outcome.cause}`;
 }
 
-const STOP_CAUSES: Readonly<Record<StopReason, GradedCause>> = {
+const STOP_CAUSES = {
   submitted: "completed",
   turn_limit: "policy_limit",
   token_limit: "policy_limit",
@@ -83,10 +103,48 @@ const STOP_CAUSES: Readonly<Record<StopReason, GradedCause>> = {
   sandbox_killed: "policy_fault",
   memory_limit: "policy_fault",
   disk_limit: "policy_fault",
-};
+} as const satisfies Record<StopReason, GradedCause>;
 
-export function stopCause(stopReason: StopReason): GradedCause {
+export type StopCause = (typeof STOP_CAUSES)[StopReason];
+
+/** The stop reasons of one cause. */
+type StopOf<Cause extends StopCause> = {
+  [Reason in StopReason]: (typeof STOP_CAUSES)[Reason] extends Cause ? Reason : never;
+}[StopReason];
+
+export function stopCause(stopReason: StopReason): StopCause {
   return STOP_CAUSES[stopReason];
+}
+
+function isStopOf<Cause extends StopCause>(stopReason: StopReason, cause: Cause): stopReason is StopOf<Cause> {
+  return STOP_CAUSES[stopReason] === cause;
+}
+
+/** The outcome of an episode that stopped so and earned `reward`, in [0, 1]; a policy fault earns 0 whatever it is. */
+export function gradedBy(stopReason: StopReason, reward: number, scores: ScoreVector): GradedOutcome {
+  const kind = "graded";
+  if (isStopOf(stopReason, "completed"))
+    return { kind, cause: "completed", stopReason, reward, scores, isTruncated: false };
+  if (isStopOf(stopReason, "policy_limit"))
+    return { kind, cause: "policy_limit", stopReason, reward, scores, isTruncated: true };
+  if (isStopOf(stopReason, "policy_fault"))
+    return { kind, cause: "policy_fault", stopReason, reward: 0, scores, isTruncated: false };
+  throw new RangeError(`there is no stop reason ${stopReason}`);
+}
+
+/** The same episode once deterministic evidence says that it cheated. Its scores stay as the verifier gave them. */
+export function punished(outcome: GradedOutcome, rule: CheatingRule): GradedOutcome {
+  const { stopReason, scores, isTruncated } = outcome;
+  const reward = rule.kind === "penalty" ? Math.max(CHEATING_PENALTY_MIN, Math.min(0, rule.penalty)) : 0;
+  return {
+    kind: "graded",
+    cause: "cheating",
+    stopReason,
+    reward,
+    scores,
+    isTruncated,
+    isExcluded: rule.kind === "exclude",
+  };
 }
 
 /** The cause of a failed episode, from the failure class of its code and whether the policy had begun to act. */

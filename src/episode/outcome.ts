@@ -5,22 +5,14 @@
 import type { Failure } from "../core/errors.ts";
 import { Failure as FailureError, failureClass, toFailure } from "../core/errors.ts";
 import type { CancelledCause, GradedOutcome, Outcome, StopReason } from "../core/outcome.ts";
-import { failedCause, stopCause } from "../core/outcome.ts";
+import { failedCause, gradedBy } from "../core/outcome.ts";
 import type { Verdict } from "../core/verifier.ts";
 
 const CANCELLED_CAUSES: readonly CancelledCause[] = ["stale", "user", "run_ended"];
 
 /** What a graded state earns: the verdict, or 0 where the policy is at fault for how the episode ended. */
 export function gradedOutcome(stopReason: StopReason, verdict: Verdict): GradedOutcome {
-  const cause = stopCause(stopReason);
-  return {
-    kind: "graded",
-    cause,
-    stopReason,
-    reward: cause === "policy_fault" ? 0 : verdict.total,
-    scores: verdict.scores,
-    isTruncated: cause === "policy_limit",
-  };
+  return gradedBy(stopReason, verdict.total, verdict.scores);
 }
 
 /** `cancel` is the caller's signal: once aborted, the episode was cancelled, whatever else broke because of it. */
