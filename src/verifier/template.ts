@@ -2,9 +2,18 @@
  * What a template is: it runs the tests of the tiers that name its runner and says how each ended. It never states a
  * score; that is the platform's, from all templates' results together.
  */
+import type { Runtime } from "../core/runtime.ts";
 import type { SandboxPool } from "../core/sandbox-pool.ts";
 import type { TestsVerifierSpec, Tier } from "../core/task.ts";
 import type { GradeRequest, Measure, TestResult } from "../core/verifier.ts";
+import type { TurnTaker } from "./turn-taker.ts";
+
+/** What the templates of one verifier share. */
+export interface TemplateParts {
+  readonly runtime: Runtime;
+  /** Whoever claims several sandboxes claims them in turn, or gradings that each hold one could wait for ever. */
+  readonly inTurn: TurnTaker;
+}
 
 export interface TemplateInput {
   readonly request: GradeRequest;

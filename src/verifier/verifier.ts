@@ -7,6 +7,7 @@ import type { GradeRequest, Verifier } from "../core/verifier.ts";
 import { gradeMatch } from "./match.ts";
 import { type Graded, specOf, type Template } from "./template.ts";
 import { tierScore } from "./tier-score.ts";
+import { turnTaker } from "./turn-taker.ts";
 import { unittestTemplate } from "./unittest.ts";
 
 /** Raised when equal inputs may give another verdict than before. */
@@ -14,7 +15,10 @@ const VERSION = 2;
 
 /** A verifier that keeps nothing between gradings; see the port for its promises. */
 export function createVerifier({ runtime }: { readonly runtime: Runtime }): Verifier {
-  const templates: Partial<Record<TestRunner, Template>> = { unittest: unittestTemplate(runtime) };
+  const parts = { runtime, inTurn: turnTaker() };
+  const templates: Partial<Record<TestRunner, Template>> = {
+    unittest: unittestTemplate(parts),
+  };
   return {
     version: VERSION,
     grade: async (request, sandboxes) => {

@@ -4,45 +4,13 @@ Test files are trusted; the graded program is reached through `sandlot_subject` 
 failure are not passes.
 """
 import importlib.util
-import json
 import random
-import struct
 import sys
 import traceback
 import unittest
 
 import sandlot_subject
-
-TESTS = "/tests"
-
-
-class Link:
-    """The private socket to the runner."""
-
-    def __init__(self, socket):
-        self.socket = socket
-
-    def send(self, **message):
-        body = json.dumps(message).encode("ascii")
-        self.socket.sendall(struct.pack(">I", len(body)) + body)
-
-    def receive(self):
-        (size,) = struct.unpack(">I", self.read(4))
-        return json.loads(self.read(size))
-
-    def read(self, count):
-        data = bytearray()
-        while len(data) < count:
-            chunk = self.socket.recv(count - len(data))
-            if not chunk:
-                raise EOFError("the runner is gone")
-            data += chunk
-        return bytes(data)
-
-    def exchange(self, request):
-        self.send(kind="ask", request=request)
-        return self.receive()
-
+from child_link import TESTS, Link
 
 class Result(unittest.TestResult):
     """Tells the parent of each test; only a test without any complaint has passed."""

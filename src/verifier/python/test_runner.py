@@ -1,12 +1,17 @@
-"""Runs hidden unittest files in the verifier sandbox and reports each test in a signed frame.
+"""Runs hidden test files in the verifier sandbox and reports each test in a signed frame.
 
 Descriptor 3 takes frames, 4 brings a nonce once, 5 takes requests for the subject, 6 brings the replies. Only this
 process holds them: each test file runs in a child of its own, which reports over a private socket. A test that hangs
 or crashes its child is that test's result; the rest of the file runs in a new child.
+
+What a child does is a module beside this file, named by the configuration: `run(config, file, done, socket)`, and where
+it needs something of the image, `prepare(config)`, which raises `child_link.Missing`. The runner ends with 65 when a
+hidden file itself is broken and with 69 when the image lacks something; the last line of its errors says what.
 """
 import ctypes
 import hashlib
 import hmac
+import importlib
 import json
 import os
 import random
@@ -22,6 +27,7 @@ KINDS = {"begin": 1, "test": 2, "log": 3, "end": 4}
 DETAIL_MAX = 2000
 MESSAGE_MAX = 16 << 20
 PR_SET_DUMPABLE = 4
+EXIT_BROKEN, EXIT_MISSING = 65, 69
 
 
 def read_exactly(read, count):
@@ -43,6 +49,10 @@ def write_all(fd, data):
 def packed(message):
     body = json.dumps(message).encode("ascii")
     return struct.pack(">I", len(body)) + body
+
+
+class Broken(Exception):
+    """A hidden file is itself at fault, whatever the agent did."""
 
 
 class Reporter:
@@ -108,7 +118,7 @@ class FileRun:
         pid = os.fork()
         if pid == 0:
             ours.close()
-            run_child_and_exit(self.runner.config, self.file, self.done, theirs)
+            run_child_and_exit(self.runner, self.file, self.done, theirs)
         theirs.close()
         self.current = None
         self.is_finished = False
@@ -182,6 +192,8 @@ class FileRun:
             self.runner.ask(message["request"])
         elif kind == "done":
             self.is_finished = True
+        elif kind == "fault":
+            raise Broken(message["text"])
 
     def record(self, test_id, status, seconds, detail):
         self.done.add(test_id)
@@ -205,8 +217,9 @@ class FileRun:
 
 
 class Runner:
-    def __init__(self, config, reporter):
+    def __init__(self, config, child, reporter):
         self.config = config
+        self.child = child
         self.reporter = reporter
         self.test_seconds = config["testMs"] / 1000
         self.deadline = time.monotonic() + config["budgetMs"] / 1000
@@ -235,7 +248,7 @@ class Runner:
         return list(self.incoming.push(data))
 
 
-def run_child_and_exit(config, file, done, link):
+def run_child_and_exit(runner, file, done, link):
     """The life of a child. Never returns."""
     code = 1
     try:
@@ -243,9 +256,7 @@ def run_child_and_exit(config, file, done, link):
         for fd in (RESULT, REQUESTS, REPLIES):
             os.close(fd)
         die_first_without_memory()
-        import unittest_child
-
-        unittest_child.run(config, file, done, link)
+        runner.child.run(runner.config, file, done, link)
         code = 0
     except BaseException as error:
         link.sendall(packed({"kind": "log", "text": f"{type(error).__name__}: {error}"[:DETAIL_MAX]}))
@@ -276,7 +287,21 @@ def main():
     sys.path.insert(0, folder)
     with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
-    Runner(config, Reporter(nonce)).run()
+    child = importlib.import_module(config["child"])
+    from child_link import Missing
+
+    try:
+        getattr(child, "prepare", lambda config: None)(config)
+        Runner(config, child, Reporter(nonce)).run()
+    except Missing as error:
+        end(EXIT_MISSING, error)
+    except Broken as error:
+        end(EXIT_BROKEN, error)
+
+
+def end(code, error):
+    print(str(error)[:DETAIL_MAX].replace("\n", " "), file=sys.stderr, flush=True)
+    os._exit(code)
 
 
 if __name__ == "__main__":
