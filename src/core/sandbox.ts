@@ -254,6 +254,31 @@ export interface ResetReport {
   readonly durationMs: number;
 }
 
+/** One thing a recorder outside the sandbox saw. */
+export interface SandboxEvent {
+  /** `exec`: a program was started, by its file; `open` and `write`: of a watched path, or of another process's /proc. */
+  readonly kind: "exec" | "open" | "write";
+  /** Milliseconds since the trace began. */
+  readonly atMs: number;
+  /** As the sandbox sees it; hostile text. */
+  readonly path: string;
+  /** As the sandbox's root sees it; null where it was gone before it could be looked at. */
+  readonly pid: number | null;
+  /** Of an exec: at most 32 words and 1,024 bytes; null where the process was gone, or still another program. */
+  readonly argv: readonly string[] | null;
+}
+
+/** A running record of a sandbox. It ends with the sandbox; what it saw stays readable. */
+export interface SandboxTrace {
+  /** What was seen up to now, in order, at most 4,000 events; `dropped` counts all that came too fast or were too many. */
+  log(): {
+    /** By the monotonic clock of the runtime. */
+    readonly startedAt: number;
+    readonly events: readonly SandboxEvent[];
+    readonly dropped: number;
+  };
+}
+
 /** A handle. After the sandbox's end every call but `networkLog` and `destroy` throws `sandbox_lost`, `_killed` or `_destroyed`. */
 export interface Sandbox {
   readonly id: string;
@@ -286,6 +311,11 @@ export interface Sandbox {
   /** Every decision since the sandbox was made, also after its end; empty where it never had a network. */
   networkLog(): NetworkLog;
   stats(): Promise<SandboxStats>;
+  /**
+   * Records from now on what is started, and who opens or writes a watched path or anything below it. Nothing inside can
+   * stop, change or flood the record. Absent where the provider has no recorder, null where this machine allows none.
+   */
+  trace?(watched: readonly string[]): Promise<SandboxTrace | null>;
   /** Ends every process the policy started; afterwards `exec`, `start` and `shell` throw `sandbox_busy`, files can be read. */
   freeze(): Promise<void>;
   /** Idempotent. Resolves when processes, mounts and groups are gone. */

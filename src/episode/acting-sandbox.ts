@@ -10,6 +10,7 @@ import type { FileContent } from "../core/sandbox-files.ts";
 import type { SandboxPool } from "../core/sandbox-pool.ts";
 import type { Task } from "../core/task.ts";
 import type { ResourceCurve } from "../core/trajectory.ts";
+import { EvidenceRecorder } from "./evidence.ts";
 import { type CurveSampler, sampleCurve } from "./resource-curve.ts";
 import { packLayer } from "./turn-layer.ts";
 
@@ -38,6 +39,8 @@ export class ActingSandbox {
   info: SandboxInfo | null = null;
   stats: SandboxStats | null = null;
   curve: ResourceCurve | null = null;
+  /** From the end of the set-up on; null where no sandbox was claimed. */
+  recorder: EvidenceRecorder | null = null;
   #sampler: CurveSampler | null = null;
 
   constructor(options: ActingSandboxOptions) {
@@ -84,6 +87,8 @@ export class ActingSandbox {
     const readyAt = runtime.monotonic();
     await this.#placeFiles(sandbox);
     await this.#setUp(sandbox);
+    const { task, extraFiles } = this.#options;
+    this.recorder = await EvidenceRecorder.open(sandbox, { task, extraFiles, runtime });
     this.setupMs = runtime.monotonic() - readyAt;
     return sandbox;
   }

@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import type { Action, Environment, ExecutionResult, Message, Observation, State, Tool } from "../core/environment.ts";
 import { Failure, toFailure } from "../core/errors.ts";
+import type { Evidence } from "../core/finding.ts";
 import { type StopReason, stopCause } from "../core/outcome.ts";
 import type { Runtime } from "../core/runtime.ts";
 import type { Isolation, Sandbox } from "../core/sandbox.ts";
@@ -43,6 +44,8 @@ export interface EnvironmentOptions {
   readonly isolationMin?: Isolation;
   /** `turns` keeps the sandbox's own layer after each turn; default `none`. */
   readonly snapshots?: "none" | "turns";
+  /** Of one model call, what is charged to the agent at most; default 120,000. */
+  readonly endpointObjectiveMs?: number;
   /** Ends whatever runs; then calls throw `cancelled`. */
   readonly signal?: AbortSignal;
 }
@@ -82,12 +85,16 @@ export class EpisodeEnvironment implements Environment {
   artifacts: Artifacts | null = null;
   verdict: Verdict | null = null;
   closeFailure: Failure | null = null;
+  /** What was recorded outside the agent's reach; null until it was collected, and where no sandbox was claimed. */
+  evidence: Evidence | null = null;
+  /** By the monotonic clock, when each turn began to be executed. */
+  readonly #turnStarts: number[] = [];
 
   constructor(options: EnvironmentOptions) {
     const { task, runtime, tools } = options;
     this.#options = options;
     this.#signal = options.signal ?? new AbortController().signal;
-    this.#limits = new Limits(task.limits, runtime);
+    this.#limits = new Limits(task.limits, runtime, options.endpointObjectiveMs);
     this.#sandbox = new ActingSandbox({
       task,
       runtime,
@@ -111,6 +118,11 @@ export class EpisodeEnvironment implements Environment {
 
   get sandbox(): Pick<ActingSandbox, "info" | "stats" | "curve" | "isClaimed" | "bootMs" | "setupMs"> {
     return this.#sandbox;
+  }
+
+  /** Why parts of the evidence are missing; empty when none are. */
+  get evidenceProblems(): readonly string[] {
+    return this.#sandbox.recorder?.problems ?? [];
   }
 
   /** What the policy was told before its first turn. */
@@ -147,6 +159,7 @@ export class EpisodeEnvironment implements Environment {
     assert(!before.done, "the episode is over; only verify and close may follow");
     const turn = this.turnsTaken + 1;
     const startedAt = runtime.monotonic();
+    this.#turnStarts.push(startedAt);
     const modelMs = startedAt - this.#modelStartedAt;
     this.#limits.chargeModel(modelMs);
     this.#limits.takeTurn(action.sampledTokens);
@@ -254,10 +267,13 @@ export class EpisodeEnvironment implements Environment {
   /** Freezes and collects. What the policy itself destroyed is nothing to grade, and its fault. */
   async #collect(isFault: boolean): Promise<Collected> {
     const { task } = this.#options;
+    let artifacts: Artifacts | null = null;
     try {
+      await this.#sandbox.recorder?.beforeFreeze();
       const sandbox: Sandbox | null = task.contract.state === "answer" ? null : await this.#sandbox.claim();
       const collected = await freezeAndCollect(task.contract, task.workdir, this.answer, sandbox);
       if (collected.isOverCaps) this.stopReason = "disk_limit";
+      artifacts = collected.artifacts;
       return collected;
     } catch (error) {
       const failure = toFailure(error);
@@ -269,6 +285,9 @@ export class EpisodeEnvironment implements Environment {
         artifacts: { answer: null, files: [], missing: [], hash: artifactsHash(null, [], []) },
         isOverCaps: true,
       };
+    } finally {
+      if (!this.#signal.aborted)
+        this.evidence = (await this.#sandbox.recorder?.capture(artifacts, this.#turnStarts)) ?? null;
     }
   }
 

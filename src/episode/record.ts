@@ -109,7 +109,7 @@ export function buildRecord(input: RecordInput): TrajectoryRecord {
       mode: file.mode,
     })),
     answerBlob: environment.answer === null ? null : graph.body(environment.answer),
-    evidenceBlob: null,
+    evidenceBlob: environment.evidence === null ? null : graph.body(JSON.stringify(environment.evidence)),
     timing: timingPart(plan, environment, log),
     resource: resourcePart(environment, graph),
     extra: extraPart(environment, log, segment === null),
@@ -254,5 +254,6 @@ function extraPart(
   if (environment.artifacts !== null && environment.artifacts.missing.length > 0) {
     extra["artifactsMissing"] = environment.artifacts.missing;
   }
+  if (environment.evidenceProblems.length > 0) extra["evidenceProblems"] = environment.evidenceProblems;
   return extra;
 }
