@@ -135,6 +135,7 @@ export function verdictMemory(): VerdictMemory {
   return {
     find: (identity) => known.get(identity) ?? null,
     remember: (verdict) => known.set(verdict.identity, verdict),
+    forget: (identity) => known.delete(identity),
   };
 }
 

@@ -44,6 +44,7 @@ export const FAILURES = {
   verifier_timeout: kind("verifier", true, 504),
   verifier_report_invalid: kind("verifier", true, 500),
   artifact_lost: kind("verifier", true, 500),
+  verdict_unstable: kind("verifier", false, 500),
 
   task_invalid: kind("task", false, 422),
   task_not_found: kind("user", false, 404),

@@ -95,4 +95,6 @@ export interface Verifier {
 export interface VerdictMemory {
   find(identity: string): Verdict | null;
   remember(verdict: Verdict): void;
+  /** Of a verdict that a second grading did not confirm. */
+  forget(identity: string): void;
 }

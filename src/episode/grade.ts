@@ -3,7 +3,7 @@
  * in flight share one grading, and both are counted as reused. A verifier fault is graded again from the same frozen
  * state before it becomes a failure; the agent never runs again for it.
  */
-import { Failure, failureClass, toFailure } from "../core/errors.ts";
+import { Failure, type FailureClass, failureClass, toFailure } from "../core/errors.ts";
 import type { Runtime } from "../core/runtime.ts";
 import type { SandboxPool } from "../core/sandbox-pool.ts";
 import type { Task } from "../core/task.ts";
@@ -11,6 +11,7 @@ import type { Artifacts, Verdict, VerdictMemory, Verifier } from "../core/verifi
 
 /** How often a fault is graded again before the episode fails with it. */
 const REGRADES_MAX = 2;
+const GRADED_AGAIN: readonly FailureClass[] = ["verifier", "infrastructure", "endpoint"];
 
 /** Everything a verdict depends on that is known before grading; equal inputs, equal identity. */
 export interface VerdictIdentityInput {
@@ -61,7 +62,7 @@ export function createGrader(options: GraderOptions): Grader {
         gradingSeed: input.gradingSeed,
         verifierVersion: options.verifier.version,
       });
-      if (!input.mayReuse) return gradeAgainOnFault(options, input, identity, input.signal);
+      if (!input.mayReuse || !mayShare(input.task)) return gradeAgainOnFault(options, input, identity, input.signal);
       const known = options.verdicts.find(identity);
       if (known !== null) return { ...known, isReused: true };
       const flying = flights.get(identity);
@@ -81,10 +82,20 @@ export function createGrader(options: GraderOptions): Grader {
 function launch(options: GraderOptions, input: GradeInput, identity: string): Flight {
   const controller = new AbortController();
   const verdict = gradeAgainOnFault(options, input, identity, controller.signal).then((graded) => {
-    options.verdicts.remember(graded);
+    if (isFinal(graded)) options.verdicts.remember(graded);
     return graded;
   });
   return { verdict, controller, waiting: 0 };
+}
+
+/** A test that ran out of time may have had a busy machine; whoever comes later is graded anew. */
+function isFinal({ tests }: Verdict): boolean {
+  return tests.every(({ status }) => status !== "timeout");
+}
+
+/** Time is measured for each state anew: another run of the same machine's would be another's. */
+function mayShare({ verifier }: Task): boolean {
+  return verifier.tiers.every(({ runner }) => runner !== "performance");
 }
 
 /** Waits for a flight. A waiter that gives up leaves the others theirs; the last one to leave ends the grading. */
@@ -117,10 +128,17 @@ async function gradeAgainOnFault(
     } catch (error) {
       const failure = toFailure(error);
       const faultClass = failureClass(failure.code);
-      const isFault = faultClass === "verifier" || faultClass === "infrastructure";
-      if (signal.aborted || !isFault || regrade === REGRADES_MAX) throw failure;
+      const isFault = GRADED_AGAIN.includes(faultClass);
+      if (signal.aborted || !isFault || regrade === REGRADES_MAX) throw asFault(failure, faultClass);
     }
   }
+}
+
+/** A judge that cannot be reached is the verifier's fault, not the policy endpoint's: the agent does not run again for it. */
+function asFault(failure: Failure, faultClass: FailureClass): Failure {
+  if (faultClass !== "endpoint") return failure;
+  const message = `The judge could not be asked (${failure.code}): ${failure.message}`;
+  return new Failure("verifier_crashed", message, { cause: failure });
 }
 
 async function gradeOnce(
@@ -138,6 +156,11 @@ async function gradeOnce(
     throw new Failure("verifier_report_invalid", `The verifier gave the total ${graded.total}; it must lie in [0, 1].`);
   }
   return { ...graded, identity, isReused: false };
+}
+
+/** Whether no verifier ever saw the state, so that there is nothing to repeat. */
+export function isOfNothing({ identity }: Pick<Verdict, "identity">): boolean {
+  return /^(nothing|ungraded)-/.test(identity);
 }
 
 /** The verdict where there is nothing to grade: no answer, no file. No verifier ran, so there are no tests. */

@@ -21,13 +21,16 @@ export class Limits {
   readonly #limits: TaskLimits;
   readonly #runtime: Runtime;
   readonly #startedAt: number;
+  readonly #objectiveMs: number;
   #turns = 0;
   #tokens = 0;
   #chargedMs = 0;
 
-  constructor(limits: TaskLimits, runtime: Runtime) {
+  /** `objectiveMs` is what of one model call may be the agent's own. */
+  constructor(limits: TaskLimits, runtime: Runtime, objectiveMs = ENDPOINT_OBJECTIVE_MS) {
     this.#limits = limits;
     this.#runtime = runtime;
+    this.#objectiveMs = objectiveMs;
     this.#startedAt = runtime.monotonic();
   }
 
@@ -37,7 +40,7 @@ export class Limits {
   }
 
   chargeModel(ms: number): void {
-    this.#chargedMs += Math.min(ms, ENDPOINT_OBJECTIVE_MS);
+    this.#chargedMs += Math.min(ms, this.#objectiveMs);
   }
 
   chargeTool(ms: number): void {
@@ -62,8 +65,8 @@ export class Limits {
   actDeadline(): ActDeadline {
     const agentMs = this.#agentMsLeft();
     const episodeMs = this.#episodeMsLeft();
-    if (agentMs <= Math.min(ENDPOINT_OBJECTIVE_MS, episodeMs)) return { ms: Math.max(0, agentMs), fault: "agent" };
-    return { ms: Math.max(0, episodeMs), fault: episodeMs > ENDPOINT_OBJECTIVE_MS ? "endpoint" : "agent" };
+    if (agentMs <= Math.min(this.#objectiveMs, episodeMs)) return { ms: Math.max(0, agentMs), fault: "agent" };
+    return { ms: Math.max(0, episodeMs), fault: episodeMs > this.#objectiveMs ? "endpoint" : "agent" };
   }
 
   #agentMsLeft(): number {

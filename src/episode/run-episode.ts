@@ -8,18 +8,22 @@ import type { Action, State, Tool } from "../core/environment.ts";
 import type { EpisodePlan, EpisodeRunner } from "../core/episode.ts";
 import { Failure, type FailureCode, toFailure } from "../core/errors.ts";
 import type { Outcome, StopReason } from "../core/outcome.ts";
+import type { Policy } from "../core/policy.ts";
 import { type Runtime, withDeadline } from "../core/runtime.ts";
 import type { Isolation } from "../core/sandbox.ts";
+import type { Script } from "../core/task.ts";
 import type { Phase, TrajectoryRecord } from "../core/trajectory.ts";
+import { type ConcludeOptions, concluded, type Ended, isOraclePassed, oraclePlan } from "./conclude.ts";
 import { EpisodeEnvironment } from "./environment.ts";
-import { createGrader, type GraderOptions } from "./grade.ts";
+import { createGrader, type Grader, type GraderOptions } from "./grade.ts";
 import { endedOutcome, gradedOutcome } from "./outcome.ts";
 import { buildRecord, type RecordInput, recordContext } from "./record.ts";
+import { rewardJumps } from "./reward-jumps.ts";
 
 /** How long work that was told to stop may take to do so before the episode ends without it. */
 const STOP_GRACE_MS = 5_000;
 
-export interface EpisodeRunnerOptions extends GraderOptions {
+export interface EpisodeRunnerOptions extends GraderOptions, Omit<ConcludeOptions, "oraclePasses"> {
   readonly tools: readonly Tool[];
   /** Told before every instruction, with the limits; null shows the instruction alone. */
   readonly systemText: string | null;
@@ -27,6 +31,10 @@ export interface EpisodeRunnerOptions extends GraderOptions {
   readonly isolationMin?: Isolation;
   /** `turns` keeps the sandbox's own layer after each turn, for a later fork; default `none`. */
   readonly snapshots?: "none" | "turns";
+  /** Of one model call, what is charged to the agent at most; default 120,000. */
+  readonly endpointObjectiveMs?: number;
+  /** Makes a policy of a task's oracle, to be asked where a verifier fails; absent: it is never asked. */
+  readonly oraclePolicy?: (script: Script) => Policy;
   /** Version of this program, and its commit where known. */
   readonly code: { readonly sandlot: string; readonly commit: string | null };
 }
@@ -34,6 +42,15 @@ export interface EpisodeRunnerOptions extends GraderOptions {
 /** One runner serves any number of episodes at once; they share verdicts of equal identity. */
 export function createEpisodeRunner(options: EpisodeRunnerOptions): EpisodeRunner {
   const grader = createGrader(options);
+  const attempt = attempts(options, grader);
+  const parts = { ...options, grader, jumps: rewardJumps(), ...oracleOf(options, attempt) };
+  return async (plan, cancel) => concluded(await attempt(plan, cancel), parts, cancel);
+}
+
+type Attempt = (plan: EpisodePlan, cancel: AbortSignal) => Promise<Ended>;
+
+/** Runs a plan to its end; what follows from the record as a whole is `concluded`'s. */
+function attempts(options: EpisodeRunnerOptions, grader: Grader): Attempt {
   const context = recordContext(options.code, options.tools, options.systemText);
   return async (plan, cancel) => {
     const { runtime } = options;
@@ -54,13 +71,35 @@ export function createEpisodeRunner(options: EpisodeRunnerOptions): EpisodeRunne
       extraFiles: plan.extraFiles ?? [],
       isolationMin: options.isolationMin ?? "namespace",
       snapshots: options.snapshots ?? "none",
+      ...(options.endpointObjectiveMs === undefined ? {} : { endpointObjectiveMs: options.endpointObjectiveMs }),
       signal: AbortSignal.any([cancel, deadline.signal]),
     });
     const disarm = runtime.timer(plan.task.limits.episodeMs, () => deadline.abort(overdue(plan, environment.phase)));
     const outcome = await endOf(plan, environment, runtime, { cancel, deadline: deadline.signal });
     disarm();
     await environment.close();
-    return record({ plan, context, environment, outcome, startedAt, versionFirst });
+    const made = record({ plan, context, environment, outcome, startedAt, versionFirst });
+    return { plan, record: made, artifacts: environment.artifacts, verdict: environment.verdict };
+  };
+}
+
+/** Whether a task's oracle passes on this machine, found out once for each task. */
+function oracleOf(
+  { oraclePolicy, runtime }: EpisodeRunnerOptions,
+  attempt: Attempt,
+): Pick<ConcludeOptions, "oraclePasses"> {
+  if (oraclePolicy === undefined) return {};
+  const known = new Map<string, Promise<boolean>>();
+  return {
+    oraclePasses: (task, signal) => {
+      const asked =
+        known.get(task.hash) ??
+        attempt(oraclePlan(task, oraclePolicy, runtime.id()), signal).then((ended) =>
+          isOraclePassed(task, ended.record.document),
+        );
+      known.set(task.hash, asked);
+      return asked;
+    },
   };
 }
 

@@ -36,6 +36,12 @@ export function verdictMemory({ database, clock, writer }: StoreParts): VerdictM
       };
       void writer.write({ apply: insert }).catch(() => undefined);
     },
+    forget(identity) {
+      known.delete(identity);
+      if (writer === null) return;
+      const remove = (): void => void database.prepare("DELETE FROM verdict WHERE identity = ?").run(identity);
+      void writer.write({ apply: remove }).catch(() => undefined);
+    },
   };
 }
 

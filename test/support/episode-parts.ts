@@ -109,6 +109,7 @@ export function memory(): VerdictMemory {
     remember: (verdict) => {
       known.set(verdict.identity, verdict);
     },
+    forget: (identity) => void known.delete(identity),
   };
 }
 
