@@ -1,28 +1,49 @@
-/** From the report of a runner to the results of a task's tests: the manifest alone says which tests there are. */
+/**
+ * From the report of a runner to the results of a task's tests: the manifest alone says which tests there are. An entry
+ * may stand for all parameters of a test: `test_mean` is what `test_mean[1]`, `test_mean[2]` … did together.
+ */
 import type { TestsVerifierSpec } from "../core/task.ts";
-import type { TestResult } from "../core/verifier.ts";
-import type { Report } from "./report-frames.ts";
+import type { TestResult, TestStatus } from "../core/verifier.ts";
+import type { Report, ReportedTest } from "./report-frames.ts";
 import type { Graded } from "./template.ts";
+
+const DETAIL_CHARACTERS_MAX = 2_048;
+const NOT_REPORTED = "the runner did not report this test";
 
 /** One result for each test of the manifest; what is not in it is listed apart and counts for nothing. */
 export function manifestResults(spec: TestsVerifierSpec, report: Report): Pick<Graded, "tests" | "extraTests"> {
-  const reported = new Map(report.tests.map((test) => [test.id, test]));
   const expected = new Set(spec.manifest.map((entry) => entry.id));
-  const extraTests = report.tests.filter((test) => !expected.has(test.id)).map((test) => test.id);
-  const notes = report.logs.join("\n");
-  const tests = spec.manifest.map((entry, index): TestResult => {
-    const test = reported.get(entry.id);
-    const visibility = spec.tiers.find((tier) => tier.name === entry.tier)?.visibility ?? "hidden";
-    const own = test?.detail ?? "the runner did not report this test";
-    const detail = index === 0 && notes !== "" ? `${own}\n${notes}`.trim() : own;
-    return {
-      id: entry.id,
-      tier: entry.tier,
-      visibility,
-      status: test?.status ?? "missing",
-      durationMs: test?.durationMs ?? 0,
-      detail: detail.slice(0, 2_048),
-    };
+  const visibilities = new Map(spec.tiers.map((tier) => [tier.name, tier.visibility]));
+  const reported = Map.groupBy(report.tests, (test) => entryOf(test.id, expected));
+  const tests = spec.manifest.map(({ id, tier }, index): TestResult => {
+    const found = together(reported.get(id) ?? []);
+    const notes = report.logs.filter((log) => index === 0 || (found.status === "missing" && isOfFile(log, id)));
+    const detail = [found.detail, ...notes].filter((text) => text !== "").join("\n");
+    const visibility = visibilities.get(tier) ?? "hidden";
+    return { id, tier, visibility, ...found, detail: detail.slice(0, DETAIL_CHARACTERS_MAX) };
   });
-  return { tests, extraTests };
+  return { tests, extraTests: (reported.get(null) ?? []).map((test) => test.id) };
+}
+
+/** The entry a reported test belongs to: its own, or the one without its parameters; null when there is neither. */
+function entryOf(id: string, expected: ReadonlySet<string>): string | null {
+  if (expected.has(id)) return id;
+  // Parameters may hold brackets of their own, the name before them cannot.
+  const bare = id.endsWith("]") ? id.slice(0, id.indexOf("[")) : id;
+  return expected.has(bare) ? bare : null;
+}
+
+/** All must have passed; the first that has not says how. */
+function together(tests: readonly ReportedTest[]): Pick<TestResult, "status" | "durationMs" | "detail"> {
+  const first = tests.find((test) => test.status !== "passed") ?? tests[0];
+  if (first === undefined) return { status: "missing", durationMs: 0, detail: NOT_REPORTED };
+  const status: TestStatus = first.status;
+  const durationMs = tests.reduce((sum, test) => sum + test.durationMs, 0);
+  const isOneOfSeveral = tests.length > 1 && status !== "passed";
+  return { status, durationMs, detail: isOneOfSeveral ? `${first.id}: ${first.detail}` : first.detail };
+}
+
+/** The runner begins a note with the file it is about. */
+function isOfFile(log: string, id: string): boolean {
+  return log.startsWith(`${id.split("::", 1)[0]}: `);
 }

@@ -7,7 +7,7 @@ export function unittestTemplate(parts: TemplateParts): Template {
     {
       testFile: /(?:^|\/)test_[^/]+\.py$/,
       child: "unittest_child",
-      programs: ["unittest_child.py", "sandlot_subject.py"],
+      programs: ["unittest_child.py", "child_guard.py", "sandlot_subject.py"],
     },
     parts,
   );

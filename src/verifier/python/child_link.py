@@ -4,6 +4,7 @@ Messages to the runner: `plan` (ids), `start` (id), `test` (id, status, detail),
 (text: the hidden file itself is broken) and `done`. The runner answers only `ask`.
 """
 import json
+import os
 import struct
 
 TESTS = "/tests"
@@ -39,3 +40,19 @@ class Link:
     def exchange(self, request):
         self.send(kind="ask", request=request)
         return self.receive()
+
+
+def check_source(link, file):
+    """A file that is no program at all is broken whatever the agent did; it must not cost the agent its reward."""
+    with open(f"{TESTS}/{file}", "rb") as source:
+        text = source.read()
+    try:
+        compile(text, file, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        unloadable(link, file, error)
+
+
+def unloadable(link, file, error):
+    """Ends the process. An import that fails is such a fault, too: what the agent made is on no path of modules here."""
+    link.send(kind="fault", text=f"tests/{file} cannot be loaded ({type(error).__name__}: {error}); correct it")
+    os._exit(1)

@@ -6,10 +6,12 @@
     s.artifacts / "app" / "out.txt"                    -> what the agent left, as files to read
     s.random("names")                                  -> random numbers that follow from the grading seed
 
-A returned value is rebuilt from text here, so it is a real list, int or str and never an object of the program.
+A returned value is rebuilt from text here, so it is a real list, int or str and never an object of the program. A number
+that is not finite is refused unless the test asks for it, because NaN and infinity pass comparisons they should not.
 """
 import base64
 import json
+import math
 import pathlib
 import random as _random
 
@@ -53,7 +55,7 @@ class Ran:
 class Subject:
     """The graded program: the clean task image with the agent's artifacts, one sandbox for a whole grading."""
 
-    def call(self, target, args, kwargs=None, timeout_ms=10_000):
+    def call(self, target, args, kwargs=None, timeout_ms=10_000, non_finite=False):
         """Calls `path/to/module.py:function` in a new process; paths are relative to the task's work folder."""
         path, _, function = target.rpartition(":")
         reply = _ask(
@@ -66,7 +68,7 @@ class Subject:
         )
         if reply["kind"] == "raised":
             raise SubjectError(reply["type"], reply["detail"])
-        return _value(reply["text"])
+        return _value(reply["text"], non_finite)
 
     def run(self, argv, stdin=b"", timeout_ms=10_000):
         """Runs a command in the work folder. Background children stay until the grading ends."""
@@ -112,28 +114,31 @@ def _check_plain(value):
         raise TypeError(f"only plain data can be given to the subject, not {type(value).__name__}")
 
 
-def _value(text):
+def _value(text, non_finite):
     try:
-        return _decode(json.loads(text))
+        return _decode(json.loads(text), non_finite)
     except SubjectError:
         raise
     except Exception as error:
         raise SubjectError("NotPlainData", "the program answered with something malformed") from error
 
 
-def _decode(node):
+def _decode(node, non_finite):
     if type(node) in (type(None), bool, str):
         return node
     tag, *rest = node
     if tag in _GROUPS:
-        return _GROUPS[tag]([_decode(item) for item in rest])
+        return _GROUPS[tag]([_decode(item, non_finite) for item in rest])
     if tag == "dict":
-        return {_decode(key): _decode(member) for key, member in rest}
+        return {_decode(key, non_finite): _decode(member, non_finite) for key, member in rest}
     (body,) = rest
     if tag == "int":
         return int(body, 16) if "x" in body else int(body)
     if tag == "float":
-        return float.fromhex(body)
+        number = float.fromhex(body)
+        if non_finite or math.isfinite(number):
+            return number
+        raise SubjectError("NotFinite", f"the program returned {number}; a test that expects it passes non_finite=True")
     if tag == "text":
         return bytes.fromhex(body).decode("utf-16-le", "surrogatepass")
     if tag == "bytes":

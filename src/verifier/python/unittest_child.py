@@ -9,8 +9,10 @@ import sys
 import traceback
 import unittest
 
+import child_guard
 import sandlot_subject
-from child_link import TESTS, Link
+from child_link import TESTS, Link, check_source, unloadable
+
 
 class Result(unittest.TestResult):
     """Tells the parent of each test; only a test without any complaint has passed."""
@@ -82,7 +84,12 @@ def run(config, file, done, socket):
     link = Link(socket)
     sandlot_subject.grading_seed = int(config["gradingSeed"])
     sandlot_subject._exchange = link.exchange
-    module = load(file)
+    check_source(link, file)
+    child_guard.install(link, file)
+    try:
+        module = load(file)
+    except ImportError as error:
+        unloadable(link, file, error)
     order = random.Random(f"{config['gradingSeed']}:{file}")
     kinds = (item for item in vars(module).values() if isinstance(item, type) and issubclass(item, unittest.TestCase))
     classes = list(dict.fromkeys(kind for kind in kinds if kind.__module__ == module.__name__))
