@@ -17,9 +17,8 @@ import { bwrapProvider } from "./sandbox/provider-bwrap.ts";
 import { dockerProvider } from "./sandbox/provider-docker.ts";
 import { namespaceProvider } from "./sandbox/provider-namespace.ts";
 import { openStore } from "./store/open-store.ts";
-import { readTaskFolder } from "./task/read-folder.ts";
+import { readTaskFolder, writeManifest } from "./task/read-folder.ts";
 import { findTasks } from "./task/task-set.ts";
-import { writeManifest } from "./task/task-tests.ts";
 
 export const train = startTraining;
 export const resume = resumeTraining;

@@ -2,9 +2,11 @@
  * Checks that read a task and run nothing. Each states an exact fact with file and line; what is only a hint of a
  * fault is a W and never blocks.
  */
-import type { Task } from "../core/task.ts";
+import type { Task, Tier } from "../core/task.ts";
 import type { Finding } from "./check-report.ts";
-import { derivedManifest, type TestSource, testNames } from "./task-tests.ts";
+import { type NamedTest, pytestNames, unittestNames } from "./python-tests.ts";
+import { derivedManifest, runnerOf, type TestSource } from "./task-tests.ts";
+import { isTestFile } from "./test-ids.ts";
 
 const INSTRUCTION_CHARACTERS = { min: 40, max: 8_000 };
 const OVERLAP_WORDS = 12;
@@ -13,7 +15,7 @@ const OVERLAP_WORDS = 12;
 function sourcesOf(task: Task): readonly TestSource[] {
   if (task.verifier.kind !== "tests") return [];
   return task.verifier.files
-    .filter(({ path }) => path.endsWith(".py"))
+    .filter(({ path }) => /\.(?:py|mjs|js|sh|json)$/.test(path))
     .map(({ path, bytes }) => ({ path: path.slice("/tests/".length), text: new TextDecoder().decode(bytes) }));
 }
 
@@ -51,7 +53,7 @@ export function manifestMatches(task: Task): Finding {
   const sources = sourcesOf(task);
   const { manifest } = task.verifier;
   const manifestFile = fileName(task, "tests/manifest.json");
-  const derived = new Set(derivedManifest(sources).map(({ id }) => id));
+  const derived = new Set(derivedManifest(sources, task.verifier.tiers).map(({ id }) => id));
   const listed = new Set(manifest.map(({ id }) => id));
   const unlisted = [...derived].filter((id) => !listed.has(id));
   const absent = [...listed].filter((id) => !derived.has(id));
@@ -66,7 +68,7 @@ export function manifestMatches(task: Task): Finding {
   for (const { path, text } of sources) {
     const hit = firstLine(
       text,
-      /^\s*@(?:unittest\.)?(?:skip|expectedFailure)|^[^#]*(?:\bself\.skipTest\(|\bSkipTest\b)/,
+      /^\s*@(?:unittest\.|pytest\.mark\.)?(?:skip|expectedFailure|xfail)|^[^#]*(?:\bself\.skipTest\(|\bSkipTest\b|\bpytest\.skip\(|\btest\.(?:skip|todo)\()/,
     );
     if (hit === null) continue;
     const file = fileName(task, `tests/${path}`);
@@ -85,7 +87,7 @@ export function testsAssert(task: Task): Finding {
   if (task.verifier.kind !== "tests") return { status: "skip", evidence: "there are no test files" };
   for (const { path, text } of sourcesOf(task)) {
     const lines = text.split("\n");
-    for (const { name, line } of testNames(text)) {
+    for (const { name, line } of pythonTestsOf(task.verifier.tiers, path, text)) {
       const indent = /^\s*/.exec(lines[line - 1] ?? "")?.[0].length ?? 0;
       const rest = lines.slice(line);
       const end = rest.findIndex((text) => text.trim() !== "" && (/^\s*/.exec(text)?.[0].length ?? 0) <= indent);
@@ -96,6 +98,14 @@ export function testsAssert(task: Task): Finding {
     }
   }
   return { status: "pass", evidence: "each test asserts something" };
+}
+
+/** The tests of a Python file of a tier, whose ends can be told by indentation; none for any other file. */
+function pythonTestsOf(tiers: readonly Tier[], path: string, text: string): readonly NamedTest[] {
+  const tier = tiers.find(({ name }) => path.startsWith(`${name}/`));
+  if (tier === undefined || !isTestFile(runnerOf(tier), path)) return [];
+  const runner = runnerOf(tier);
+  return runner === "unittest" ? unittestNames(text) : runner === "pytest" ? pytestNames(text) : [];
 }
 
 /** Check 37: a stranger can read it: absolute paths, no placeholder, a sane length, no hidden characters. */

@@ -21,6 +21,8 @@ type GradingSide = Pick<Task, "contract" | "threshold"> & {
   readonly gradeMs: number;
   readonly tiers: Task["verifier"]["tiers"];
   readonly manifest: unknown;
+  readonly services: unknown;
+  readonly protectedPaths: readonly string[];
 };
 
 /** SHA-256 in hex over the sorted list of (path, executable bit, SHA-256 of the bytes). Order of `files` is no matter. */

@@ -171,7 +171,49 @@ const MALFORMED: readonly (readonly [string, Changes, readonly string[]])[] = [
     ["environment.env.KEY", "write the value itself"],
   ],
   ["a judge", toml(SANDLOT, "judge = { votes = 3 }"), ["sandlot.judge", "is not served"]],
-  ["a performance tier", toml('name = "boundary"', 'name = "performance"'), ["sandlot.tiers[1].name", "is not served"]],
+  [
+    "a performance tier without a workload",
+    {
+      ...toml('name = "boundary"', 'name = "performance"'),
+      "tests/boundary/test_out.py": null,
+      "wrong/line-end/expect.toml": "reward_max = 0.5",
+      "tests/manifest.json": '{"tests": [{"id": "unit/test_out.py::TestOut.test_text", "tier": "unit"}]}',
+    },
+    ["tests/manifest.json", '"performance"', "has no test", "tests/performance/workload.py"],
+  ],
+  [
+    "an unknown runner",
+    toml('name = "boundary"', 'name = "boundary"\nrunner = "pytst"'),
+    ["task.toml:27", "sandlot.tiers[1].runner", '"pytst"', 'write "pytest"'],
+  ],
+  [
+    "a tier whose files are of two runners",
+    { "tests/unit/test_more.sh": "check more /bin/true\n" },
+    ["sandlot.tiers[0].runner", "several runners (unittest, shell)", "a tier of their own"],
+  ],
+  [
+    "repeats of a tier that is not measured",
+    toml('name = "boundary"', 'name = "boundary"\nrepeats = 3'),
+    ["sandlot.tiers[1].repeats", "performance tiers"],
+  ],
+  [
+    "a service looked up in PATH",
+    toml(SANDLOT, `${SANDLOT}\n[[sandlot.services]]\nname = "web"\nargv = ["python3"]\nport = 8080\n`),
+    ["sandlot.services[0].argv", '"python3"', "absolute path"],
+  ],
+  [
+    "two services on one port",
+    toml(
+      SANDLOT,
+      ["a", "b"].map((name) => `[[sandlot.services]]\nname = "${name}"\nargv = ["/bin/a"]\nport = 80\n`).join("\n"),
+    ),
+    ["sandlot.services[1].port", "80", "stands twice"],
+  ],
+  [
+    "a protected path that climbs",
+    toml(SANDLOT, 'protected = ["/app/../etc"]'),
+    ["sandlot.protected[0]", '"/app/../etc"', "absolute path"],
+  ],
   ["no image.toml", { "environment/image.toml": null }, ["environment/image.toml", "is missing", 'base = "host"']],
   [
     "a Dockerfile alone",
@@ -216,7 +258,7 @@ const MALFORMED: readonly (readonly [string, Changes, readonly string[]])[] = [
     },
     ["image.toml", "files.target", '"/app/a"', "placed twice"],
   ],
-  ["a test.sh", { "tests/test.sh": "exit 0" }, ["tests/test.sh", "not served", "unittest"]],
+  ["a test.sh", { "tests/test.sh": "exit 0" }, ["tests/test.sh", "belongs to no tier", "tests/unit/test.sh"]],
   [
     "an image of the verifier",
     { "verifier/Dockerfile": "FROM debian" },

@@ -2,18 +2,22 @@
  * Reads a task folder into a Task, or says exactly what is wrong with it: file, line, field, value and remedy. What
  * this platform cannot serve is refused, never ignored; what belongs to other readers is kept and reported.
  */
-import { basename, resolve } from "node:path";
+import { writeFile } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
 import { nearestName, tomlLine } from "../core/naming.ts";
-import type { ArtifactContract, ArtifactRule, GeneratorReference, Task, TaskLimits, Tier } from "../core/task.ts";
+import type { GeneratorReference, Task, TaskLimits } from "../core/task.ts";
+import { contractOf, rulePath } from "./contract.ts";
 import { type FolderFile, readFolderFiles, textOf } from "./folder-files.ts";
 import { taskHashes } from "./hash.ts";
 import { problemText, taskInvalid } from "./problem.ts";
+import { servicesOf } from "./services.ts";
 import { cleanPath, readEnvironment } from "./task-environment.ts";
 import { resourcesOf, settleSpellings } from "./task-resources.ts";
 import type { TaskToml } from "./task-schema.ts";
 import { readScripts } from "./task-scripts.ts";
-import { MANIFEST_FILE, readTests } from "./task-tests.ts";
+import { foundManifest, MANIFEST_FILE, type ManifestEntry, readTests } from "./task-tests.ts";
 import { fieldName, parseTaskToml, type TomlDocument } from "./task-toml.ts";
+import { tiersOf, wrong } from "./tiers.ts";
 import { refuseUnserved } from "./unserved.ts";
 
 export interface ReadTask {
@@ -35,6 +39,22 @@ export async function readTaskFolder(folder: string): Promise<Task> {
 
 /** The same with what was noticed and did not stop it, such as unknown keys of other readers. Throws `task_invalid`. */
 export async function readTask(folder: string): Promise<ReadTask> {
+  const { name, files, document } = await readDocuments(folder);
+  return assemble(name, files, document);
+}
+
+/**
+ * Writes `tests/manifest.json` of a task folder from its test files and returns what it wrote.
+ * Throws `task_invalid` when a test file cannot be read or holds no test.
+ */
+export async function writeManifest(folder: string): Promise<readonly ManifestEntry[]> {
+  const { name, files, document } = await readDocuments(folder);
+  const manifest = foundManifest(name, files, tiersOf(document, files));
+  await writeFile(join(folder, MANIFEST_FILE), `${JSON.stringify({ tests: manifest }, null, 2)}\n`);
+  return manifest;
+}
+
+async function readDocuments(folder: string) {
   const name = folder.length > 1 ? folder.replace(/\/+$/, "") : folder;
   const files = await readFolderFiles(name);
   const document = settleSpellings(
@@ -42,12 +62,12 @@ export async function readTask(folder: string): Promise<ReadTask> {
   );
   refuseUnserved(document);
   refuseUnservedFolders(name, files);
-  return assemble(name, files, document);
+  return { name, files, document };
 }
 
 function assemble(folder: string, files: readonly FolderFile[], document: TomlDocument<TaskToml>): ReadTask {
   const { value } = document;
-  const tiers = tiersOf(document);
+  const tiers = tiersOf(document, files);
   const environment = readEnvironment(folder, files);
   const manifestFile = manifestPath(document);
   const tests = readTests(folder, files, tiers, manifestFile);
@@ -55,6 +75,10 @@ function assemble(folder: string, files: readonly FolderFile[], document: TomlDo
     folder,
     files,
     tiers.map(({ name }) => name),
+  );
+  const services = servicesOf(document);
+  const protectedPaths = (value.sandlot?.protected ?? []).map((path, index) =>
+    rulePath(document, ["sandlot", "protected", index], path),
   );
   const seed = value.sandlot?.grading_seed ?? "fresh";
   const agentSide = {
@@ -73,7 +97,16 @@ function assemble(folder: string, files: readonly FolderFile[], document: TomlDo
   const hashes = taskHashes(
     files,
     { ...agentSide, limits: agentLimits },
-    { contract, threshold, gradingSeed: String(seed), gradeMs, tiers, manifest: tests.manifest },
+    {
+      contract,
+      threshold,
+      gradingSeed: String(seed),
+      gradeMs,
+      tiers,
+      manifest: tests.manifest,
+      services,
+      protectedPaths,
+    },
   );
   const task: Task = {
     key: keyOf(folder, document),
@@ -86,7 +119,8 @@ function assemble(folder: string, files: readonly FolderFile[], document: TomlDo
     files: environment.files,
     setup: environment.setup,
     contract,
-    verifier: { kind: "tests", tiers, ...tests },
+    verifier: { kind: "tests", tiers, ...(services.length > 0 ? { services } : {}), ...tests },
+    ...(protectedPaths.length > 0 ? { protectedPaths } : {}),
     threshold,
     gradingSeed: seed === "fresh" ? "fresh" : BigInt(seed),
     ...scripts,
@@ -144,15 +178,6 @@ function instructionOf(folder: string, files: readonly FolderFile[]): string {
     });
   }
   return text;
-}
-
-/** A problem of one field of task.toml, with its line. */
-function wrong(
-  { file, text }: TomlDocument<TaskToml>,
-  path: readonly (string | number)[],
-  problem: { readonly value: unknown; readonly message: string; readonly remedy: string },
-) {
-  return taskInvalid({ file, line: tomlLine(text, path), field: fieldName(path), ...problem });
 }
 
 function keyOf(folder: string, document: TomlDocument<TaskToml>): string {
@@ -214,103 +239,6 @@ function limitsOf({ agent, verifier, sandlot }: TaskToml): TaskLimits {
     episodeMs: Math.round((sandlot?.limits?.episode_sec ?? (agentMs + gradeMs) / 1_000 + 300) * 1_000),
     outputBytesPerTurn: sandlot?.limits?.output_bytes_per_turn ?? 65_536,
   };
-}
-
-function tiersOf(document: TomlDocument<TaskToml>): readonly Tier[] {
-  const declared = document.value.sandlot?.tiers ?? [{ name: "unit" as const }];
-  const at = (index: number, key: string) => ["sandlot", "tiers", index, key];
-  const names = declared.map(({ name }) => name);
-  for (const [index, tier] of declared.entries()) {
-    if (names.indexOf(tier.name) !== index) {
-      throw wrong(document, at(index, "name"), {
-        value: tier.name,
-        message: "stands twice",
-        remedy: "merge the two tiers",
-      });
-    }
-    const missing = tier.requires?.find((name) => !names.slice(0, index).some((earlier) => earlier === name));
-    if (missing !== undefined) {
-      const nearest = nearestName(missing, names.slice(0, index));
-      throw wrong(document, at(index, "requires"), {
-        value: missing,
-        message: "is not a tier declared before this one",
-        remedy: nearest === null ? "declare that tier first, or leave it out" : `write "${nearest}"`,
-      });
-    }
-  }
-  const tiers = declared.map((tier): Tier => {
-    // Without milestones the reward is the tier total, so a veto and a gate are the same rule.
-    const gate = tier.gate === true || tier.veto === true;
-    const visibility = tier.visibility ?? "hidden";
-    const weight = visibility === "visible" ? 0 : (tier.weight ?? 1);
-    return {
-      name: tier.name,
-      weight,
-      gate,
-      threshold: tier.threshold ?? 1,
-      requires: tier.requires ?? [],
-      visibility,
-      runner: "unittest",
-    };
-  });
-  if (tiers.some(({ weight }) => weight > 0)) return tiers;
-  throw wrong(document, ["sandlot", "tiers"], {
-    value: names,
-    message: "gives weight to no hidden tier, so that nothing could be earned",
-    remedy: "give at least one hidden tier a weight above 0",
-  });
-}
-
-function contractOf(document: TomlDocument<TaskToml>): ArtifactContract {
-  const { artifacts = [], sandlot } = document.value;
-  const rules: ArtifactRule[] = artifacts.map((entry, index) => {
-    const source = typeof entry === "string" ? entry : entry.source;
-    if (typeof entry !== "string" && entry.destination !== undefined && entry.destination !== source) {
-      throw wrong(document, ["artifacts", index, "destination"], {
-        value: entry.destination,
-        message: "asks for another path at grading, which is not served",
-        remedy: "leave destination out; the tests find the file under /artifacts at its own path",
-      });
-    }
-    return { path: rulePath(document, ["artifacts", index], source), required: false };
-  });
-  for (const [index, entry] of (sandlot?.contract?.files ?? []).entries()) {
-    const rule = typeof entry === "string" ? { path: entry } : entry;
-    const path = rulePath(document, ["sandlot", "contract", "files", index], rule.path);
-    rules.push({ path, required: ("required" in rule ? rule.required : undefined) ?? true });
-  }
-  const twice = rules.find(({ path }, index) => rules.findIndex((rule) => rule.path === path) !== index);
-  if (twice) {
-    throw wrong(document, artifacts.length > 0 ? ["artifacts"] : ["sandlot", "contract", "files"], {
-      value: twice.path,
-      message: "is declared twice",
-      remedy: "name each path once",
-    });
-  }
-  const state = sandlot?.contract?.state ?? (rules.length > 0 ? "declared" : "workdir");
-  if (state === "declared" && rules.length === 0) {
-    throw wrong(document, ["sandlot", "contract", "state"], {
-      value: state,
-      message: "needs files to collect",
-      remedy: 'add artifacts = ["/app/result.txt"] at the top, or write "workdir"',
-    });
-  }
-  return {
-    state: state === "workdir" ? "workdir" : "declared",
-    files: rules,
-    bytesMax: sandlot?.contract?.bytes_max ?? 64 * 2 ** 20,
-    entriesMax: sandlot?.contract?.entries_max ?? 10_000,
-  };
-}
-
-function rulePath(document: TomlDocument<TaskToml>, at: readonly (string | number)[], value: string): string {
-  const path = cleanPath(value);
-  if (path !== null && path !== "/") return path;
-  throw wrong(document, at, {
-    value,
-    message: "is not an absolute path of one file or folder",
-    remedy: "write one without .. and *, such as /app/report.csv",
-  });
 }
 
 function generatorOf({ sandlot }: TaskToml): GeneratorReference | null {

@@ -83,7 +83,11 @@ const tier = table({
   repeats: whole(1, 100, 1).optional(),
   baseline: z.unknown().optional(),
   target: z.unknown().optional(),
-  noise: z.unknown().optional(),
+  noise: z
+    .number({ error: "must be a number from 0 to 0.5; write a number such as 0.1" })
+    .min(0, { error: "must be a number from 0 to 0.5; write a number such as 0.1" })
+    .max(0.5, { error: "must be a number from 0 to 0.5; write a number such as 0.1" })
+    .optional(),
 });
 
 const contractFile = z.union(
@@ -93,13 +97,22 @@ const contractFile = z.union(
       path: z.string(),
       required: z.boolean().optional(),
       kind: z.enum(["file", "tree", "json", "csv", "sqlite", "dump"]).optional(),
-      bytes_max: z.number().optional(),
-      entries_max: z.number().optional(),
+      bytes_max: z.int().min(1).optional(),
+      entries_max: z.int().min(1).optional(),
       schema: z.unknown().optional(),
     }),
   ],
   { error: 'must be a path, or a table with path and required; write { path = "/app/query.sql", required = true }' },
 );
+
+const service = table({
+  name: identifier("web"),
+  argv: texts("/usr/bin/python3").min(1, { error: 'must name a program; write ["/usr/bin/python3", "service.py"]' }),
+  cwd: text("/app").optional(),
+  env: variables().optional(),
+  port: whole(1, 65_535, 8080),
+  ready_sec: positive(600, 10, "seconds").optional(),
+});
 
 const SANDLOT_SCHEMA = table({
   format: z.literal(1, { error: "must be 1, the only version there is; write 1" }).optional(),
@@ -125,7 +138,10 @@ const SANDLOT_SCHEMA = table({
     peak_rss_expected_mb: whole(1, 1_048_576, 128).optional(),
   }).optional(),
   network: z.unknown().optional(),
-  services: z.array(z.unknown(), { error: "must be a list of tables; leave it out" }).optional(),
+  services: z
+    .array(service, { error: "must be a list of tables; write [[sandlot.services]] with name, argv and port" })
+    .optional(),
+  protected: texts("/app/tests").optional(),
   tools: z.array(z.unknown(), { error: "must be a list of tables; leave it out" }).optional(),
   contract: table({
     state: choice(["declared", "workdir", "layer"]).optional(),

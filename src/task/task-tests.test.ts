@@ -2,8 +2,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { GOOD_FOLDER, withFolder } from "./folder-fixture-support.ts";
-import { readTaskFolder } from "./read-folder.ts";
-import { derivedManifest, testNames, writeManifest } from "./task-tests.ts";
+import { unittestNames } from "./python-tests.ts";
+import { readTaskFolder, writeManifest } from "./read-folder.ts";
+import { derivedManifest } from "./task-tests.ts";
 
 test("test ids are read from the text: methods of test classes, nothing nested, nothing in comments", () => {
   const text = `import unittest
@@ -39,7 +40,7 @@ class Edges(unittest.TestCase):
 if __name__ == "__main__":
     unittest.main()
 `;
-  expect(testNames(text)).toEqual([
+  expect(unittestNames(text)).toEqual([
     { name: "TestMean.test_empty", line: 17 },
     { name: "TestMean.test_later", line: 22 },
     { name: "Edges.test_one", line: 26 },
@@ -49,7 +50,16 @@ if __name__ == "__main__":
 test("the manifest is in order of path, and helpers have no ids", () => {
   const text = "class TestA(unittest.TestCase):\n    def test_a(self):\n        pass\n";
   const sources = ["unit/test_b.py", "support/help.py", "boundary/deep/test_a.py"].map((path) => ({ path, text }));
-  expect(derivedManifest(sources)).toEqual([
+  const tier = {
+    weight: 1,
+    gate: false,
+    threshold: 1,
+    requires: [],
+    visibility: "hidden",
+    runner: "unittest",
+  } as const;
+  const tiers = ["unit", "boundary"].map((name) => ({ ...tier, name }));
+  expect(derivedManifest(sources, tiers)).toEqual([
     { id: "boundary/deep/test_a.py::TestA.test_a", tier: "boundary" },
     { id: "unit/test_b.py::TestA.test_a", tier: "unit" },
   ]);

@@ -162,12 +162,6 @@ function sandlotRefusals({ sandlot }: TaskToml): readonly Refusal[] {
     atSandlot(["resources", "open_files"], sandlot?.resources?.open_files, "is not enforced by any provider here"),
     atSandlot(["network"], sandlot?.network, "is not served, because episodes run without a network"),
     atSandlot(
-      ["services"],
-      sandlot?.services,
-      "is not served",
-      "start the service in environment/setup.sh or let the agent start it",
-    ),
-    atSandlot(
       ["tools"],
       sandlot?.tools,
       "is not served; the tools are shell and submit",
@@ -187,57 +181,46 @@ function sandlotRefusals({ sandlot }: TaskToml): readonly Refusal[] {
 }
 
 function contractRefusals(sandlot: TaskToml["sandlot"]): readonly Refusal[] {
-  return (sandlot?.contract?.files ?? []).flatMap((rule, index): readonly Refusal[] => {
-    if (typeof rule === "string") return [];
-    const kind = rule.kind === "file" || rule.kind === "tree" ? undefined : rule.kind;
-    return [
-      atSandlot(
-        ["contract", "files", index, "kind"],
-        kind,
-        "is not parsed at collection",
-        'write "file" or "tree", and parse it in the tests',
-      ),
-      atSandlot(
-        ["contract", "files", index, "bytes_max"],
-        rule.bytes_max,
-        "is not served for one file",
-        "write contract.bytes_max",
-      ),
-      atSandlot(
-        ["contract", "files", index, "entries_max"],
-        rule.entries_max,
-        "is not served for one file",
-        "write contract.entries_max",
-      ),
-      atSandlot(["contract", "files", index, "schema"], rule.schema, "is not served", "check the form in the tests"),
-    ];
-  });
+  return (sandlot?.contract?.files ?? []).flatMap((rule, index): readonly Refusal[] =>
+    typeof rule === "string"
+      ? []
+      : [
+          atSandlot(
+            ["contract", "files", index, "schema"],
+            rule.schema,
+            "is not served",
+            "check the form in the tests",
+          ),
+        ],
+  );
 }
 
 function tierRefusals(sandlot: TaskToml["sandlot"]): readonly Refusal[] {
   return (sandlot?.tiers ?? []).flatMap((tier, index): readonly Refusal[] => [
-    atSandlot(
-      ["tiers", index, "name"],
-      tier.name === "performance" ? tier.name : undefined,
-      "is not served",
-      "use build, unit, integration or boundary",
-    ),
-    atSandlot(
-      ["tiers", index, "runner"],
-      tier.runner === "unittest" ? undefined : tier.runner,
-      "is not served",
-      'write "unittest"',
-    ),
     atSandlot(
       ["tiers", index, "path"],
       tier.path === `tests/${tier.name}` ? undefined : tier.path,
       "is not where the tier's tests are looked for",
       `put them into tests/${tier.name}/`,
     ),
-    atSandlot(["tiers", index, "repeats"], tier.repeats === 1 ? undefined : tier.repeats, "is not served", "write 1"),
-    atSandlot(["tiers", index, "baseline"], tier.baseline, "belongs to performance tiers, which are not served"),
-    atSandlot(["tiers", index, "target"], tier.target, "belongs to performance tiers, which are not served"),
-    atSandlot(["tiers", index, "noise"], tier.noise, "belongs to performance tiers, which are not served"),
+    atSandlot(
+      ["tiers", index, "repeats"],
+      tier.repeats === 1 || tier.name === "performance" ? undefined : tier.repeats,
+      "is for performance tiers, where medians count",
+      "leave it out",
+    ),
+    atSandlot(
+      ["tiers", index, "baseline"],
+      tier.baseline,
+      "is not where the slow program is looked for",
+      "put it into tests/performance/baseline/",
+    ),
+    atSandlot(
+      ["tiers", index, "target"],
+      tier.target,
+      "is not where the goal is looked for",
+      "put the program that earns 1 into tests/performance/reference/",
+    ),
   ]);
 }
 

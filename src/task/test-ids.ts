@@ -1,0 +1,116 @@
+/**
+ * Which files of a tier hold its tests, and what their ids are, for each runner. Ids are found by reading the text,
+ * never by running it, so that the manifest can be checked before anything runs: `FILE` or `FILE::NAME`, where FILE is
+ * the path below `tests/`.
+ */
+import { TEST_RUNNERS, type TestRunner } from "../core/task.ts";
+import { type NamedTest, pytestNames, unittestNames } from "./python-tests.ts";
+
+export interface RunnerFiles {
+  /** Of the file's own name. */
+  readonly file: RegExp;
+  /** For a person who has none yet: what to add. */
+  readonly example: string;
+  /** For a file that holds no test. */
+  readonly remedy: string;
+  /** Empty names are files that are one test as a whole. */
+  tests(text: string): readonly NamedTest[];
+}
+
+const PYTHON_FILE = /^test_[A-Za-z0-9_]+\.py$/;
+const WHOLE: readonly NamedTest[] = [{ name: "", line: 1 }];
+
+export const RUNNER_FILES: Readonly<Record<TestRunner, RunnerFiles>> = {
+  unittest: {
+    file: PYTHON_FILE,
+    example: "test_NAME.py with a unittest.TestCase",
+    remedy: "write a class TestNAME(unittest.TestCase) with def test_…",
+    tests: unittestNames,
+  },
+  pytest: {
+    file: PYTHON_FILE,
+    example: "test_NAME.py with def test_…()",
+    remedy: "write def test_…() in column 0, or in a class TestNAME",
+    tests: pytestNames,
+  },
+  "node-test": {
+    file: /^[A-Za-z0-9_-]+\.test\.mjs$/,
+    example: 'NAME.test.mjs with test("…", …)',
+    remedy: 'write test("what is promised", () => …) with a literal title',
+    tests: (text) => callsOf(text, /^\s*(?:await\s+)?(?:test|it)\(\s*(["'`])((?:(?!\1).)+)\1/),
+  },
+  shell: {
+    file: /^test_[A-Za-z0-9_-]+\.sh$/,
+    example: "test_NAME.sh with check NAME PROGRAM …",
+    remedy: "write check NAME PROGRAM … for each test",
+    tests: (text) => callsOf(text, /^\s*()check\s+([A-Za-z0-9_.-]+)\s/),
+  },
+  sql: {
+    file: /^[A-Za-z0-9_-]+\.sql\.json$/,
+    example: "NAME.sql.json",
+    remedy: "write the query, its data and the rows expected",
+    tests: () => WHOLE,
+  },
+  http: {
+    file: /^[A-Za-z0-9_-]+\.http\.json$/,
+    example: "NAME.http.json with probes",
+    remedy: "write at least one probe with a name",
+    tests: probesOf,
+  },
+  "reward-file": {
+    file: /^test\.sh$/,
+    example: "test.sh that writes /logs/verifier/reward.txt",
+    remedy: "write a script",
+    tests: () => WHOLE,
+  },
+  performance: {
+    file: /^workload\.py$/,
+    example: "workload.py with make(random) and check(args, value)",
+    remedy: "write def make(random) and def check(args, value)",
+    tests: () => WHOLE,
+  },
+};
+
+/** The runners whose files lie among the paths, `tests/` left out; of two that share a pattern, the first. */
+export function runnersOf(paths: readonly string[]): readonly TestRunner[] {
+  const found = new Set<TestRunner>();
+  for (const path of paths) {
+    const runner = TEST_RUNNERS.find((name) => isTestFile(name, path));
+    if (runner !== undefined) found.add(runner);
+  }
+  return TEST_RUNNERS.filter((name) => found.has(name));
+}
+
+/** Whether a path below `tests/` is a test file of the runner. */
+export function isTestFile(runner: TestRunner, path: string): boolean {
+  const parts = path.split("/");
+  return RUNNER_FILES[runner].file.test(parts.at(-1) ?? "") && parts.length > 1;
+}
+
+/** The ids of one file, in their order, each with its line. */
+export function testIds(
+  runner: TestRunner,
+  path: string,
+  text: string,
+): readonly { readonly id: string; readonly line: number }[] {
+  return RUNNER_FILES[runner]
+    .tests(text)
+    .map(({ name, line }) => ({ id: name === "" ? path : `${path}::${name}`, line }));
+}
+
+function callsOf(text: string, call: RegExp): readonly NamedTest[] {
+  return text.split("\n").flatMap((line, index): readonly NamedTest[] => {
+    const name = call.exec(line)?.[2];
+    return name === undefined ? [] : [{ name, line: index + 1 }];
+  });
+}
+
+/** Names of the probes; what is not JSON of that form holds none, and the template says what is wrong with it. */
+function probesOf(text: string): readonly NamedTest[] {
+  try {
+    const { probes } = JSON.parse(text) as { readonly probes?: readonly { readonly name?: unknown }[] };
+    return (probes ?? []).flatMap(({ name }) => (typeof name === "string" ? [{ name, line: 1 }] : []));
+  } catch {
+    return [];
+  }
+}
