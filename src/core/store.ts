@@ -4,9 +4,10 @@
  * Episodes move ready → leased → done | failed | cancelled, and leased → ready on retry; a fence only grows.
  */
 import type { FailureCode } from "./errors.ts";
+import type { Finding, FindingRow, FindingTier, ReviewState } from "./finding.ts";
 import type { Outcome } from "./outcome.ts";
 import type { TokenSegment, Trajectory, TrajectoryRecord } from "./trajectory.ts";
-import type { VerdictMemory } from "./verifier.ts";
+import type { Verdict, VerdictMemory } from "./verifier.ts";
 
 export type RunKind = "train" | "evaluate";
 export type RunState = "active" | "halted" | "stopped" | "done" | "cancelled";
@@ -103,6 +104,8 @@ export interface TrajectoryRow {
   readonly failure: FailureCode | null;
   /** Null unless graded. */
   readonly reward: number | null;
+  /** What training takes in its place since a regrade was adopted; null when none was. */
+  readonly rewardAdopted: number | null;
   readonly isVerdictReused: boolean;
   readonly policyVersionFirst: number;
   readonly policyVersionLast: number;
@@ -149,6 +152,56 @@ export interface AttemptRow {
   readonly message: string | null;
 }
 
+export interface FindingFilter {
+  readonly runId?: string;
+  readonly episodeNo?: number;
+  readonly groupFrom?: number;
+  /** Inclusive. */
+  readonly groupTo?: number;
+  readonly tier?: FindingTier;
+  readonly review?: ReviewState;
+  readonly limit?: number;
+}
+
+/** One decision of a person on a finding. Decisions are added and never changed; the last one holds. */
+export interface Review {
+  readonly decision: Exclude<ReviewState, "open">;
+  readonly author: string;
+  readonly reason: string;
+}
+
+export interface ReviewRow extends Review {
+  readonly decidedAt: number;
+}
+
+/** A verdict given later on a stored state, beside the one the episode ended with. */
+export interface Regrade {
+  readonly episodeNo: number;
+  /** Of the verifier that gave it. */
+  readonly verifierHash: string;
+  /** What an episode with this verdict would have earned. Null when it could not be graded. */
+  readonly reward: number | null;
+  /** Null when it could not be graded; then `failure` says why. */
+  readonly verdict: Verdict | null;
+  readonly failure: { readonly code: FailureCode; readonly message: string } | null;
+}
+
+export interface RegradeRow extends Regrade {
+  readonly runId: string;
+  /** Names the regrade it was part of. */
+  readonly regradeId: string;
+  readonly gradedAt: number;
+  readonly isAdopted: boolean;
+}
+
+/** A task whose episodes do not train, and why: its verdicts were not repeatable, or a person found it defective. */
+export interface QuarantinedTask {
+  readonly taskKey: string;
+  readonly reason: "verdict_unstable" | "task-defect";
+  readonly runId: string;
+  readonly episodeNo: number;
+}
+
 export interface Store extends VerdictMemory {
   createRun(run: Omit<RunRow, "updatedAt" | "summary" | "owner" | "reason" | "step" | "policyVersion">): Promise<void>;
   updateRun(
@@ -182,6 +235,24 @@ export interface Store extends VerdictMemory {
   attempts(runId: string, episodeNo: number): Promise<readonly AttemptRow[]>;
   /** The stored document with a reader of its bodies; null when there is none. Throws `object_missing` or `record_invalid`. */
   trajectory(runId: string, episodeNo: number): Promise<StoredTrajectory | null>;
+
+  /** Adds what is not there yet, by content: detecting twice adds nothing. Returns how many were new. */
+  addFindings(runId: string, episodeNo: number, findings: readonly Finding[]): Promise<number>;
+  /** By run, episode and tier. */
+  findings(filter?: FindingFilter): Promise<readonly FindingRow[]>;
+  /** Null when there is none of this id. Decisions oldest first. */
+  finding(findingId: string): Promise<{ readonly row: FindingRow; readonly reviews: readonly ReviewRow[] } | null>;
+  /** Throws `not_found`, and `request_invalid` for a decision without author or reason. */
+  review(findingId: string, review: Review): Promise<void>;
+  /** Those of `runId` for verdicts that were not repeatable; those of every run for a defect a person found. */
+  quarantinedTasks(runId: string): Promise<readonly QuarantinedTask[]>;
+
+  /** Verdicts beside the stored ones; nothing is overwritten. Repeating the same regrade id and episode does nothing. */
+  addRegrades(runId: string, regradeId: string, regrades: readonly Regrade[]): Promise<void>;
+  /** Oldest first. */
+  regrades(runId: string, episodeNo?: number): Promise<readonly RegradeRow[]>;
+  /** From now on training takes the rewards of this regrade. Returns how many episodes it has; throws `not_found` for none. */
+  adoptRegrade(runId: string, regradeId: string): Promise<number>;
 
   /** A batch id is consumed once: repeating the same step does nothing, another step with the same batch or group throws `superseded`. */
   commitStep(step: StepCommit): Promise<void>;

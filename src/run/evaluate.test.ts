@@ -25,6 +25,7 @@ function rowsOf(rewards: readonly (readonly (number | null)[])[]): TrajectoryRow
         stopReason: isGraded ? "submitted" : null,
         failure: isGraded ? null : "sandbox_lost",
         reward,
+        rewardAdopted: null,
         isVerdictReused: false,
         policyVersionFirst: 0,
         policyVersionLast: 0,

@@ -39,7 +39,7 @@ export function episodeCalls(parts: StoreParts): Pick<Store, EpisodeCall> {
 }
 
 async function commit(parts: StoreParts, { lease, record }: Parameters<Store["commit"]>[0]) {
-  const { runs, episodes, trajectories } = parts;
+  const { runs, episodes, trajectories, findings } = parts;
   const runNo = runs.numberOf(lease.runId);
   const encoded = encodeRecord(record);
   checkIdentity(record.document, lease);
@@ -56,13 +56,14 @@ async function commit(parts: StoreParts, { lease, record }: Parameters<Store["co
       if (stored === null) throw new Failure("unexpected", "A wanted record was not packed.");
       const { startedAt } = episodes.close(runNo, lease, { state, answer: "accepted", failure, message: null });
       trajectories.insert(runNo, lease.episodeNo, encoded, stored.pack, startedAt);
+      findings.add(runNo, lease.episodeNo, record.findings);
       return "accepted";
     },
   });
 }
 
 async function release(parts: StoreParts, request: Parameters<Store["release"]>[0]) {
-  const { runs, episodes, trajectories } = parts;
+  const { runs, episodes, trajectories, findings } = parts;
   const { lease, failure, message, retryInMs, record } = request;
   const runNo = runs.numberOf(lease.runId);
   const encoded = record !== null && retryInMs === null ? encodePartial(record, lease) : null;
@@ -81,6 +82,7 @@ async function release(parts: StoreParts, request: Parameters<Store["release"]>[
       const { startedAt } = episodes.close(runNo, lease, { state: "failed", answer: "closed", failure, message });
       if (encoded !== null && stored !== null) {
         trajectories.insert(runNo, lease.episodeNo, encoded, stored.pack, startedAt);
+        findings.add(runNo, lease.episodeNo, record?.findings ?? []);
       }
       return "closed";
     },

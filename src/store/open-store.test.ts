@@ -211,7 +211,7 @@ test("a store of a newer schema is refused, naming both versions, and left as it
   database.exec("UPDATE schema_version SET version = 99");
   database.close();
   for (const mode of ["owner", "reader"] as const) {
-    await expect(open(mode)).rejects.toThrow(/has schema version 99; this Sandlot has schema version 1/);
+    await expect(open(mode)).rejects.toThrow(/has schema version 99; this Sandlot has schema version 2/);
   }
 });
 

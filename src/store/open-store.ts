@@ -11,11 +11,14 @@ import type { Store } from "../core/store.ts";
 import { openDatabase, type StoreMode } from "./database.ts";
 import { episodeCalls } from "./episode-calls.ts";
 import { episodeStatements } from "./episode-statements.ts";
+import { findingCalls } from "./finding-calls.ts";
+import { findingStatements } from "./finding-statements.ts";
 import { type FolderObjects, folderObjects, syncFolder } from "./folder-objects.ts";
 import { groupCommit } from "./group-commit.ts";
 import { PACK_PREFIX, packMerger, removeOrphans } from "./merge-packs.ts";
 import { giveUpOwnership, runLive, takeOwnership } from "./owner.ts";
 import { type RecordBytes, recordBytes } from "./record-bytes.ts";
+import { regradeStatements } from "./regrade-statements.ts";
 import { runStatements } from "./run-statements.ts";
 import { metricStatements, stepStatements } from "./step-statements.ts";
 import { storeFailure } from "./store-failure.ts";
@@ -109,6 +112,8 @@ function partsOf(
     runs: runStatements(database, clock),
     episodes: episodeStatements(database, clock),
     trajectories,
+    findings: findingStatements(database, clock),
+    regrades: regradeStatements(database, clock),
     steps: stepStatements(database, clock),
     metrics: metricStatements(database),
     writer,
@@ -182,6 +187,7 @@ function storeOf(parts: StoreParts): Store {
     },
 
     ...episodeCalls(parts),
+    ...findingCalls(parts),
 
     commitStep: (step) => parts.write({ apply: () => steps.commit(runs.numberOf(step.runId), step) }),
     rollBack: (runId, step) => parts.write({ apply: () => steps.rollBack(runs.numberOf(runId), step) }),

@@ -19,15 +19,34 @@ beforeEach(() => {
 });
 afterEach(() => database.close());
 
-const trajectory = (columns: { outcome: string; stop: string; failure: string; reward: string }): string =>
-  `INSERT INTO trajectory VALUES (1, 5, 'pack', 'd', NULL, '${columns.outcome}', 'c', ${columns.stop}, ${columns.failure}, ${columns.reward}, 0, 0, 0, 1, 1, 1)`;
-const graded = { outcome: "graded", stop: "'submitted'", failure: "NULL", reward: "0.5" };
-const failed = { outcome: "failed", stop: "NULL", failure: "'sandbox_lost'", reward: "NULL" };
+const trajectory = (columns: {
+  outcome: string;
+  cause: string;
+  stop: string;
+  failure: string;
+  reward: string;
+}): string =>
+  `INSERT INTO trajectory VALUES (1, 5, 'pack', 'd', NULL, '${columns.outcome}', '${columns.cause}', ${columns.stop}, ${columns.failure}, ${columns.reward}, 0, 0, 0, 1, 1, 1)`;
+const graded = { outcome: "graded", cause: "completed", stop: "'submitted'", failure: "NULL", reward: "0.5" };
+const failed = { outcome: "failed", cause: "infra_during", stop: "NULL", failure: "'sandbox_lost'", reward: "NULL" };
+const cheating = { ...graded, cause: "cheating", reward: "-0.5" };
+const finding = (change: Record<string, string> = {}): string => {
+  const said = { tier: "'A'", pattern: "29", isPunished: "1", effect: "'attempted'", ...change };
+  return `${trajectory(cheating)}; INSERT INTO finding VALUES (1, 1, 5, 'key', 'planted', 1, ${said.tier}, ${said.pattern},
+    ${said.effect}, ${said.isPunished}, 'a file', NULL, NULL, NULL, '[]', 1)`;
+};
+const regrade = (reward: string, failure: string): string =>
+  `${trajectory(graded)}; INSERT INTO verdict_history VALUES (1, 1, 5, 'again', 'v', ${reward}, ${reward === "NULL" ? "NULL" : "'{}'"}, ${failure}, ${failure}, 1)`;
 const lease = "worker_id = 'w', owner_token = 't', lease_until = 9";
 
 test.each([
   ["a graded trajectory", trajectory(graded)],
   ["a failed trajectory without a reward", trajectory(failed)],
+  ["a penalty for cheating", trajectory(cheating)],
+  ["a limit with the reward of its state", trajectory({ ...graded, cause: "policy_limit", stop: "'turn_limit'" })],
+  ["a finding that is punished", finding()],
+  ["a second verdict", regrade("1", "NULL")],
+  ["a second grading that failed", regrade("NULL", "'verifier_crashed'")],
   ["a lease under a higher fence", `UPDATE episode SET state = 'leased', attempt_no = 1, fence = 1, ${lease}`],
 ])("the books take %s", (_title, sql) => {
   database.exec(sql);
@@ -35,9 +54,37 @@ test.each([
 
 test.each([
   ["a failed trajectory with a reward", trajectory({ ...failed, reward: "0" }), /CHECK/],
-  ["a graded trajectory without a reward", trajectory({ ...graded, reward: "NULL" }), /CHECK/],
-  ["an infinite reward", trajectory({ ...graded, reward: "9e999" }), /CHECK/],
-  ["a reward that is text", trajectory({ ...graded, reward: "'good'" }), /cannot store TEXT/],
+  ["a graded trajectory without a reward", trajectory({ ...graded, reward: "NULL" }), /CHECK|no such cause/],
+  ["an infinite reward", trajectory({ ...graded, reward: "9e999" }), /CHECK|no such cause/],
+  ["a reward below 0 without cheating", trajectory({ ...graded, reward: "-0.1" }), /no such cause/],
+  ["a reward above 1", trajectory({ ...graded, reward: "1.01" }), /no such cause/],
+  ["a penalty beyond -0.5", trajectory({ ...cheating, reward: "-0.51" }), /no such cause/],
+  ["a reward for cheating", trajectory({ ...cheating, reward: "0.1" }), /no such cause/],
+  [
+    "a fault of the policy with a reward",
+    trajectory({ ...graded, cause: "policy_fault", stop: "'invalid_calls'" }),
+    /no such cause/,
+  ],
+  ["a limit called completed", trajectory({ ...graded, stop: "'turn_limit'" }), /no such cause/],
+  ["a cause that is none", trajectory({ ...graded, cause: "good" }), /no such cause/],
+  ["a failure by a cause of graded ones", trajectory({ ...failed, cause: "completed" }), /no such cause/],
+  ["a punished finding of tier B", finding({ tier: "'B'" }), /CHECK/],
+  ["a finding of no tier", finding({ tier: "'E'", isPunished: "0" }), /CHECK/],
+  ["a finding outside the catalogue", finding({ pattern: "65" }), /CHECK/],
+  ["a changed finding", `${finding()}; UPDATE finding SET tier = 'C'`, /only added/],
+  [
+    "a decision without a reason",
+    `${finding()}; INSERT INTO review VALUES (1, 1, 'confirmed', 'ann', ' ', 1)`,
+    /CHECK/,
+  ],
+  [
+    "a changed decision",
+    `${finding()}; INSERT INTO review VALUES (1, 1, 'confirmed', 'ann', 'seen', 1); UPDATE review SET decision = 'legitimate'`,
+    /only added/,
+  ],
+  ["a second grading with a reward and a failure", regrade("1", "'verifier_crashed'"), /CHECK/],
+  ["a second verdict written over", `${regrade("1", "NULL")}; UPDATE verdict_history SET reward = 0`, /only added/],
+  ["a reward that is text", trajectory({ ...graded, reward: "'good'" }), /cannot store TEXT|no such cause/],
   ["a trajectory of an object that is not there", trajectory(graded).replace("'pack'", "'none'"), /FOREIGN KEY/],
   ["a trajectory of an episode that has not ended", trajectory(graded).replace("(1, 5", "(1, 0"), /FOREIGN KEY/],
   ["a lease under the old fence", `UPDATE episode SET state = 'leased', ${lease}`, /a fence only grows/],

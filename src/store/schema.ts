@@ -187,7 +187,91 @@ CREATE TABLE verdict (
 ) STRICT, WITHOUT ROWID;
 `;
 
+/**
+ * Findings, what persons decided on them, and verdicts given later. All three are only ever added to. Rewards are held
+ * to what their cause may earn.
+ */
+const SECOND = `
+CREATE TRIGGER trajectory_cause BEFORE INSERT ON trajectory
+WHEN NOT coalesce(CASE NEW.outcome
+  WHEN 'graded' THEN CASE NEW.cause
+    WHEN 'completed' THEN NEW.stop_reason = 'submitted' AND NEW.reward BETWEEN 0 AND 1
+    WHEN 'policy_limit' THEN NEW.reward BETWEEN 0 AND 1
+      AND NEW.stop_reason IN ('turn_limit', 'token_limit', 'context_limit', 'time_limit', 'part_failed')
+    WHEN 'policy_fault' THEN NEW.reward = 0
+      AND NEW.stop_reason IN ('repetition_limit', 'invalid_calls', 'sandbox_killed', 'memory_limit', 'disk_limit')
+    WHEN 'cheating' THEN NEW.reward BETWEEN -0.5 AND 0
+  END
+  WHEN 'failed' THEN NEW.cause IN ('infra_before', 'infra_during', 'verifier_fault')
+  ELSE NEW.cause IN ('stale', 'user', 'run_ended')
+END, 0)
+BEGIN SELECT RAISE(ABORT, 'this outcome has no such cause, stop reason or reward'); END;
+
+CREATE TABLE finding (
+  finding_no INTEGER PRIMARY KEY,
+  run_no INTEGER NOT NULL,
+  episode_no INTEGER NOT NULL,
+  content_key TEXT NOT NULL,
+  detector TEXT NOT NULL,
+  detector_version INTEGER NOT NULL CHECK (detector_version >= 1),
+  tier TEXT NOT NULL CHECK (tier IN ('A', 'B', 'C', 'D')),
+  pattern INTEGER NOT NULL CHECK (pattern BETWEEN 1 AND 64),
+  effect TEXT NOT NULL CHECK (effect IN ('attempted', 'effective')),
+  is_punished INTEGER NOT NULL CHECK (is_punished IN (0, 1)),
+  summary TEXT NOT NULL,
+  turn INTEGER CHECK (turn >= 1),
+  file TEXT,
+  line INTEGER CHECK (line >= 1),
+  evidence TEXT NOT NULL,
+  found_at INTEGER NOT NULL,
+  UNIQUE (run_no, episode_no, content_key),
+  FOREIGN KEY (run_no, episode_no) REFERENCES trajectory,
+  CHECK (is_punished = 0 OR tier = 'A')
+) STRICT;
+
+CREATE TABLE review (
+  review_no INTEGER PRIMARY KEY,
+  finding_no INTEGER NOT NULL REFERENCES finding,
+  decision TEXT NOT NULL CHECK (decision IN ('confirmed', 'legitimate', 'task-defect', 'detector-defect')),
+  author TEXT NOT NULL CHECK (trim(author) <> ''),
+  reason TEXT NOT NULL CHECK (trim(reason) <> ''),
+  decided_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX review_finding ON review (finding_no, review_no);
+
+CREATE TABLE verdict_history (
+  verdict_no INTEGER PRIMARY KEY,
+  run_no INTEGER NOT NULL,
+  episode_no INTEGER NOT NULL,
+  regrade_id TEXT NOT NULL,
+  verifier_hash TEXT NOT NULL,
+  reward REAL CHECK (reward BETWEEN -0.5 AND 1),
+  verdict TEXT,
+  failure TEXT,
+  message TEXT,
+  graded_at INTEGER NOT NULL,
+  UNIQUE (run_no, regrade_id, episode_no),
+  FOREIGN KEY (run_no, episode_no) REFERENCES trajectory,
+  CHECK ((reward IS NULL) = (failure IS NOT NULL)),
+  CHECK ((verdict IS NULL) = (failure IS NOT NULL)),
+  CHECK ((failure IS NULL) = (message IS NULL))
+) STRICT;
+CREATE INDEX verdict_episode ON verdict_history (run_no, episode_no);
+
+CREATE TABLE adoption (
+  adoption_no INTEGER PRIMARY KEY,
+  run_no INTEGER NOT NULL REFERENCES run,
+  regrade_id TEXT NOT NULL,
+  adopted_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TRIGGER finding_kept BEFORE UPDATE ON finding BEGIN SELECT RAISE(ABORT, 'findings are only added'); END;
+CREATE TRIGGER review_kept BEFORE UPDATE ON review BEGIN SELECT RAISE(ABORT, 'decisions are only added'); END;
+CREATE TRIGGER review_final BEFORE DELETE ON review BEGIN SELECT RAISE(ABORT, 'decisions are only added'); END;
+CREATE TRIGGER verdict_kept BEFORE UPDATE ON verdict_history BEGIN SELECT RAISE(ABORT, 'verdicts are only added'); END;
+`;
+
 /** Migration `n` leads from schema version `n` to `n + 1`; each runs once, in one transaction. */
-export const MIGRATIONS: readonly string[] = [FIRST];
+export const MIGRATIONS: readonly string[] = [FIRST, SECOND];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -1,8 +1,10 @@
 /** What the calls of one opened store share. */
 import type { DatabaseSync } from "node:sqlite";
 import type { EpisodeStatements } from "./episode-statements.ts";
+import type { FindingStatements } from "./finding-statements.ts";
 import type { Write } from "./group-commit.ts";
 import type { RecordBytes } from "./record-bytes.ts";
+import type { RegradeStatements } from "./regrade-statements.ts";
 import type { RunStatements } from "./run-statements.ts";
 import type { MetricStatements, StepStatements } from "./step-statements.ts";
 import type { TrajectoryStatements } from "./trajectory-statements.ts";
@@ -25,6 +27,8 @@ export interface StoreParts {
   readonly runs: RunStatements;
   readonly episodes: EpisodeStatements;
   readonly trajectories: TrajectoryStatements;
+  readonly findings: FindingStatements;
+  readonly regrades: RegradeStatements;
   readonly steps: StepStatements;
   readonly metrics: MetricStatements;
   /** Null in a reader. */

@@ -29,6 +29,9 @@ export interface TrajectoryStatements {
 
 const ROWS = `SELECT t.episode_no AS episodeNo, f.group_no AS groupNo, f.member, g.phase, g.step, g.split,
     g.task_key AS taskKey, t.outcome, t.cause, t.stop_reason AS stopReason, t.failure, t.reward,
+    (SELECT h.reward FROM verdict_history h JOIN adoption a ON a.run_no = h.run_no AND a.regrade_id = h.regrade_id
+     WHERE h.run_no = t.run_no AND h.episode_no = t.episode_no AND h.reward IS NOT NULL
+     ORDER BY a.adoption_no DESC LIMIT 1) AS rewardAdopted,
     t.is_verdict_reused AS isVerdictReused, t.policy_version_first AS policyVersionFirst,
     t.policy_version_last AS policyVersionLast, f.attempt_no AS attempts, t.turns,
     t.sampled_tokens AS sampledTokens, t.duration_ms AS durationMs, f.finished_at AS finishedAt

@@ -13,7 +13,7 @@ const VERDICTS_IN_TABLE_MAX = 200_000;
 
 /** A reader remembers for itself alone. */
 export function verdictMemory({ database, clock, writer }: StoreParts): VerdictMemory {
-  const known = recent<string, Verdict>(VERDICTS_IN_MEMORY_MAX);
+  const known = recent<string, Verdict | null>(VERDICTS_IN_MEMORY_MAX);
   const select = database.prepare("SELECT verdict FROM verdict WHERE identity = ?");
   return {
     find(identity) {
@@ -26,7 +26,7 @@ export function verdictMemory({ database, clock, writer }: StoreParts): VerdictM
       return stored;
     },
     remember(verdict) {
-      if (known.get(verdict.identity) !== undefined) return;
+      if ((known.get(verdict.identity) ?? null) !== null) return;
       known.set(verdict.identity, verdict);
       if (writer === null) return;
       const insert = (): void => {
@@ -37,7 +37,8 @@ export function verdictMemory({ database, clock, writer }: StoreParts): VerdictM
       void writer.write({ apply: insert }).catch(() => undefined);
     },
     forget(identity) {
-      known.delete(identity);
+      // Null until it is gone from the table too.
+      known.set(identity, null);
       if (writer === null) return;
       const remove = (): void => void database.prepare("DELETE FROM verdict WHERE identity = ?").run(identity);
       void writer.write({ apply: remove }).catch(() => undefined);

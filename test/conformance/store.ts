@@ -5,6 +5,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Verdict } from "../../src/core/verifier.ts";
 import { Bench, exampleRun, LEASE_MS, type OpenStore, RUN } from "./store-bench.ts";
+import { testFindings, testRegrades } from "./store-findings.ts";
 import { examplePlan, exampleRecord, exampleSegment, FAILED } from "./store-record.ts";
 import { testModel } from "./store-sequences.ts";
 
@@ -21,6 +22,8 @@ export function storeConformance(name: string, open: OpenStore): void {
     describe("leases", () => testLeases(() => bench));
     describe("records", () => testRecords(() => bench));
     describe("steps, metrics and verdicts", () => testSteps(() => bench));
+    describe("findings", () => testFindings(() => bench));
+    describe("later verdicts", () => testRegrades(() => bench));
     testModel(open);
   });
 }
@@ -217,7 +220,15 @@ function testRecords(bench: () => Bench): void {
           stopReason: "submitted",
           failure: null,
         },
-        ...{ reward: 0.75, isVerdictReused: false, policyVersionFirst: 3, policyVersionLast: 3, attempts: 1, turns: 1 },
+        ...{
+          reward: 0.75,
+          rewardAdopted: null,
+          isVerdictReused: false,
+          policyVersionFirst: 3,
+          policyVersionLast: 3,
+          attempts: 1,
+          turns: 1,
+        },
         ...{ sampledTokens: 2, durationMs: 250, finishedAt: 1_000_250 },
       },
     ]);
@@ -325,6 +336,9 @@ function testSteps(bench: () => Bench): void {
     bench().store.remember(verdict);
     expect(bench().store.find(verdict.identity)).toEqual(verdict);
     expect((await bench().reopen()).find(verdict.identity)).toEqual(verdict);
+    bench().store.forget(verdict.identity);
+    expect(bench().store.find(verdict.identity)).toBeNull();
+    expect((await bench().reopen()).find(verdict.identity)).toBeNull();
   });
 
   test("usage counts rows and bytes", async () => {
