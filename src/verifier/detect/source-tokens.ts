@@ -1,0 +1,133 @@
+/**
+ * Cuts a source into tokens, so that a rule about code never reads a comment or the inside of a text. Python,
+ * JavaScript, SQL and shell share what matters here: words, numbers, texts, punctuation, and where a line begins.
+ */
+
+export interface Token {
+  readonly kind: "word" | "number" | "text" | "mark";
+  /** Of a text its content without quotes. */
+  readonly text: string;
+  /** From 1. */
+  readonly line: number;
+  /** Characters before it on its line; of a line's first token its indentation. */
+  readonly column: number;
+  readonly isFirst: boolean;
+}
+
+export type Language = "python" | "javascript" | "sql" | "shell";
+
+const TOKENS_MAX = 200_000;
+
+interface Lexicon {
+  readonly comment: RegExp;
+  readonly text: RegExp;
+  readonly word: RegExp;
+}
+
+const PLAIN_WORD = /[\p{L}_$][\p{L}\p{N}_$]*/uy;
+const STRINGS = `"(?:\\\\[\\s\\S]|[^"\\\\\\n])*"?|'(?:\\\\[\\s\\S]|[^'\\\\\\n])*'?`;
+
+const LEXICONS: Readonly<Record<Language, Lexicon>> = {
+  python: {
+    comment: /#[^\n]*/y,
+    text: new RegExp(
+      `[rRbBuUfF]{0,3}(?:"""(?:\\\\[\\s\\S]|[^\\\\])*?(?:"""|$)|'''(?:\\\\[\\s\\S]|[^\\\\])*?(?:'''|$)|${STRINGS})`,
+      "y",
+    ),
+    word: PLAIN_WORD,
+  },
+  javascript: {
+    comment: /\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/y,
+    text: new RegExp(`\`(?:\\\\[\\s\\S]|[^\`\\\\])*\`?|${STRINGS}`, "y"),
+    word: PLAIN_WORD,
+  },
+  sql: {
+    comment: /--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/y,
+    text: /'(?:''|[^'])*'?|"(?:""|[^"])*"?|`[^`]*`?/y,
+    word: PLAIN_WORD,
+  },
+  shell: {
+    comment: /(?<=^|[\s;])#[^\n]*/my,
+    text: /"(?:\\[\s\S]|[^"\\])*"?|'[^']*'?/y,
+    word: /[^\s;&|<>()"'`$\\]+|\$\w+|\\[\s\S]/y,
+  },
+};
+
+const SPACE = /[^\S\n]+/y;
+const NUMBER = /0[xXoObB][\da-fA-F_]+|\d[\d_]*(?:\.[\d_]*)?(?:[eE][+-]?\d+)?|\.\d[\d_]*/y;
+
+/** At most so many tokens, of what is longer its beginning. A text that is never closed ends with its line or file. */
+export function tokensOf(source: string, language: Language): Token[] {
+  const { comment, text, word } = LEXICONS[language];
+  const tokens: Token[] = [];
+  let line = 1;
+  let lineStart = 0;
+  let isFirst = true;
+  const take = (pattern: RegExp, at: number): string => {
+    pattern.lastIndex = at;
+    return pattern.exec(source)?.[0] ?? "";
+  };
+  const pass = (taken: string, at: number): number => {
+    for (let found = taken.indexOf("\n"); found >= 0; found = taken.indexOf("\n", found + 1)) {
+      line += 1;
+      lineStart = at + found + 1;
+      isFirst = true;
+    }
+    return at + taken.length;
+  };
+  for (let at = 0; at < source.length && tokens.length < TOKENS_MAX; ) {
+    const blank = take(SPACE, at) || (source[at] === "\n" ? "\n" : "") || take(comment, at);
+    if (blank !== "") {
+      at = pass(blank, at);
+      continue;
+    }
+    const place = { line, column: at - lineStart, isFirst };
+    isFirst = false;
+    const string = take(text, at);
+    const number = string === "" && language !== "shell" ? take(NUMBER, at) : "";
+    const name = string === "" && number === "" ? take(word, at) : "";
+    const taken = string || number || name || (source[at] ?? "");
+    if (string !== "") tokens.push({ kind: "text", text: unquoted(string), ...place });
+    else tokens.push({ kind: number !== "" ? "number" : name !== "" ? "word" : "mark", text: taken, ...place });
+    at += taken.length;
+    if (taken.includes("\n")) {
+      pass(taken, at - taken.length);
+      isFirst = false;
+    }
+  }
+  return tokens;
+}
+
+function unquoted(text: string): string {
+  const body = text.replace(/^[rRbBuUfF]{0,3}(?=["'])/, "");
+  const quote = /^(?:"""|'''|["'`])/.exec(body)?.[0] ?? "";
+  const end = body.length > quote.length && body.endsWith(quote) ? body.length - quote.length : body.length;
+  return body.slice(quote.length, end);
+}
+
+/**
+ * Where the tokens spell `pattern`: words separated by blanks, each a token's text. `*` stands for any one token and
+ * `'text'` for a text whose content is that.
+ */
+export function* places(tokens: readonly Token[], pattern: string): Generator<Token> {
+  const wanted = pattern.split(" ");
+  for (let at = 0; at + wanted.length <= tokens.length; at += 1) {
+    const first = tokens[at];
+    if (first !== undefined && wanted.every((want, offset) => isSpelled(tokens[at + offset], want))) yield first;
+  }
+}
+
+function isSpelled(token: Token | undefined, want: string): boolean {
+  if (token === undefined) return false;
+  if (want === "*") return true;
+  if (want.startsWith("'")) return token.kind === "text" && token.text === want.slice(1, -1);
+  return token.kind !== "text" && token.text === want;
+}
+
+/** The language of a file by its name; null for one that is none of these. */
+export function languageOf(path: string): Language | null {
+  if (/\.pyw?$/.test(path)) return "python";
+  if (/\.[cm]?[jt]sx?$/.test(path)) return "javascript";
+  if (/\.sql$/.test(path)) return "sql";
+  return /\.(?:ba|z)?sh$/.test(path) ? "shell" : null;
+}
