@@ -52,6 +52,7 @@ struct stream {
   uint8_t last_byte;
   uint64_t cap, sent, dropped, left;
   int64_t credit;
+  uint32_t owed; /* input taken by the command, not yet told to the sender */
   struct chunk *first, *last;
 };
 
