@@ -1,9 +1,11 @@
 /** The pool's promises: fresh sandboxes only, a ceiling that holds, waiters in order, nothing left after a drain. */
+
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterEach, expect, test } from "vitest";
+import { smallRequest } from "../../test/support/sandbox-request.ts";
 import { Failure } from "../core/errors.ts";
-import type { Sandbox, SandboxProvider, SandboxRequest } from "../core/sandbox.ts";
+import type { Sandbox, SandboxProvider } from "../core/sandbox.ts";
 import type { PoolShape, SandboxPool } from "../core/sandbox-pool.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import { type FakeSandboxOptions, fakeProvider } from "./fake-sandbox.ts";
@@ -11,25 +13,11 @@ import { type SandboxPoolOptions, sandboxPool } from "./pool.ts";
 import { poolEndings } from "./pool-endings.ts";
 import { namespaceProvider } from "./provider-namespace.ts";
 
-const REQUEST: SandboxRequest = {
-  attemptId: "attempt",
-  role: "agent",
-  fence: 1,
-  image: "host",
+const REQUEST = smallRequest({
   isolationMin: "process",
-  limits: {
-    cpus: 1,
-    memoryBytes: 64 << 20,
-    diskBytes: 16 << 20,
-    filesMax: 1_000,
-    processesMax: 32,
-    shmBytes: 1 << 20,
-  },
-  network: { mode: "off" },
-  envVars: {},
-  labels: {},
+  limits: { cpus: 1, diskBytes: 16 << 20, filesMax: 1_000, processesMax: 32 },
   lifetimeMs: 60_000,
-};
+});
 const SHAPE: PoolShape = {
   image: REQUEST.image,
   isolationMin: REQUEST.isolationMin,

@@ -1,27 +1,22 @@
 /** The bwrap provider refuses what it cannot keep, says what is missing, and shows each shape of a machine. */
+
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { smallRequest } from "../../test/support/sandbox-request.ts";
 import type { SandboxProvider, SandboxRequest } from "../core/sandbox.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import { bwrapProvider } from "./provider-bwrap.ts";
 
 const NEVER = new AbortController().signal;
 const MIB = 1 << 20;
-const REQUEST: SandboxRequest = {
+const REQUEST = smallRequest({
   attemptId: "bwrap",
-  role: "agent",
-  fence: 1,
-  image: "host",
-  isolationMin: "namespace",
-  limits: { cpus: 1, memoryBytes: 64 * MIB, diskBytes: 8 * MIB, filesMax: 1_000, processesMax: 32, shmBytes: MIB },
-  network: { mode: "off" },
-  envVars: {},
+  limits: { cpus: 1, diskBytes: 8 * MIB, filesMax: 1_000, processesMax: 32 },
   labels: { run: "one" },
-  lifetimeMs: 60_000,
-};
+});
 const OPTIONS = { timeoutMs: 20_000, outputBytesMax: 4_096 };
 const hasBwrap = spawnSync("bwrap", ["--version"], { stdio: "ignore" }).status === 0;
 

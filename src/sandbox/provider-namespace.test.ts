@@ -1,24 +1,15 @@
 /** What the namespace provider promises beyond the suite: creations undone at each step, ends it makes itself, retries. */
+
 import { constants } from "node:os";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { expectNoLeaks, type LeakBaseline, leakBaseline } from "../../test/abuse/leaks.ts";
+import { smallRequest } from "../../test/support/sandbox-request.ts";
 import type { Sandbox, SandboxProvider, SandboxRequest } from "../core/sandbox.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import { namespaceProvider } from "./provider-namespace.ts";
 
 const MIB = 1 << 20;
-const REQUEST: SandboxRequest = {
-  attemptId: "attempt",
-  role: "agent",
-  fence: 1,
-  image: "host",
-  isolationMin: "namespace",
-  limits: { cpus: 1, memoryBytes: 64 * MIB, diskBytes: 8 * MIB, filesMax: 1_000, processesMax: 32, shmBytes: MIB },
-  network: { mode: "off" },
-  envVars: {},
-  labels: {},
-  lifetimeMs: 60_000,
-};
+const REQUEST = smallRequest({ limits: { cpus: 1, diskBytes: 8 * MIB, filesMax: 1_000, processesMax: 32 } });
 const OPTIONS = { timeoutMs: 20_000, outputBytesMax: MIB };
 
 /** Every step of a creation that the helper can be made to fail after. */

@@ -1,30 +1,14 @@
 /** Commands in a real sandbox: a slow reader holds up its own command alone, and clocks that jump change no deadline. */
+
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Sandbox, SandboxProvider, SandboxRequest } from "../core/sandbox.ts";
+import { smallRequest } from "../../test/support/sandbox-request.ts";
+import type { Sandbox, SandboxProvider } from "../core/sandbox.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import { namespaceProvider } from "./provider-namespace.ts";
 
-const REQUEST: SandboxRequest = {
-  attemptId: "run-command",
-  role: "agent",
-  fence: 1,
-  image: "host",
-  isolationMin: "namespace",
-  limits: {
-    cpus: 2,
-    memoryBytes: 64 << 20,
-    diskBytes: 16 << 20,
-    filesMax: 1_000,
-    processesMax: 64,
-    shmBytes: 1 << 20,
-  },
-  network: { mode: "off" },
-  envVars: {},
-  labels: {},
-  lifetimeMs: 120_000,
-};
+const REQUEST = smallRequest({ limits: { diskBytes: 16 << 20, filesMax: 1_000 } });
 const OPTIONS = { timeoutMs: 20_000, outputBytesMax: 64 << 20 };
 const WINDOW = 262_144;
 const PIPE = 65_536;

@@ -1,27 +1,18 @@
 /** What a real sandbox changed, as a list and as a layer that makes the same tree of the image again. */
+
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import type { Sandbox, SandboxProvider, SandboxRequest } from "../core/sandbox.ts";
+import { smallRequest } from "../../test/support/sandbox-request.ts";
+import type { Sandbox, SandboxProvider } from "../core/sandbox.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import { namespaceProvider } from "./provider-namespace.ts";
 
 const MIB = 1 << 20;
-const REQUEST: SandboxRequest = {
-  attemptId: "diff",
-  role: "agent",
-  fence: 1,
-  image: "host",
-  isolationMin: "namespace",
-  limits: { cpus: 2, memoryBytes: 64 * MIB, diskBytes: 32 * MIB, filesMax: 5_000, processesMax: 64, shmBytes: MIB },
-  network: { mode: "off" },
-  envVars: {},
-  labels: {},
-  lifetimeMs: 120_000,
-};
+const REQUEST = smallRequest();
 
 let provider: SandboxProvider;
 let sandbox: Sandbox;

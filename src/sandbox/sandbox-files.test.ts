@@ -1,4 +1,5 @@
 /** Whole trees between a host folder and a real sandbox: what is carried, what is refused, and what a bound leaves. */
+
 import {
   chmodSync,
   existsSync,
@@ -14,24 +15,14 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import type { Sandbox, SandboxProvider, SandboxRequest } from "../core/sandbox.ts";
+import { smallRequest } from "../../test/support/sandbox-request.ts";
+import type { Sandbox, SandboxProvider } from "../core/sandbox.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import { namespaceProvider } from "./provider-namespace.ts";
 
 const MIB = 1 << 20;
 const LIMITS = { bytesMax: 64 * MIB, entriesMax: 10_000 };
-const REQUEST: SandboxRequest = {
-  attemptId: "files",
-  role: "agent",
-  fence: 1,
-  image: "host",
-  isolationMin: "namespace",
-  limits: { cpus: 2, memoryBytes: 64 * MIB, diskBytes: 32 * MIB, filesMax: 5_000, processesMax: 64, shmBytes: MIB },
-  network: { mode: "off" },
-  envVars: {},
-  labels: {},
-  lifetimeMs: 120_000,
-};
+const REQUEST = smallRequest();
 
 let provider: SandboxProvider;
 let sandbox: Sandbox;

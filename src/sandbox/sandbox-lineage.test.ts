@@ -1,28 +1,19 @@
 /** Layers beneath sandboxes: what a merge of many keeps, who holds them, and snapshots kept as images. */
+
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { expectNoLeaks, type LeakBaseline, leakBaseline } from "../../test/abuse/leaks.ts";
-import type { Sandbox, SandboxProvider, SandboxRequest } from "../core/sandbox.ts";
+import { smallRequest } from "../../test/support/sandbox-request.ts";
+import type { Sandbox, SandboxProvider } from "../core/sandbox.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import { FLATTEN_ABOVE } from "./layer-stack.ts";
 import { namespaceProvider } from "./provider-namespace.ts";
 
 const MIB = 1 << 20;
-const REQUEST: SandboxRequest = {
-  attemptId: "attempt",
-  role: "agent",
-  fence: 1,
-  image: "host",
-  isolationMin: "namespace",
-  limits: { cpus: 2, memoryBytes: 64 * MIB, diskBytes: 8 * MIB, filesMax: 1_000, processesMax: 32, shmBytes: MIB },
-  network: { mode: "off" },
-  envVars: {},
-  labels: {},
-  lifetimeMs: 120_000,
-};
+const REQUEST = smallRequest({ limits: { diskBytes: 8 * MIB, filesMax: 1_000, processesMax: 32 } });
 const OPTIONS = { timeoutMs: 20_000, outputBytesMax: MIB };
 
 let baseline: LeakBaseline;
