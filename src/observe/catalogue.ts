@@ -66,6 +66,14 @@ export const METRICS: readonly MetricDescription[] = [
   metric("completions/max_length", "tokens", "=", "Sampled tokens of the longest episode of the batch."),
   metric("rollout/effective_episodes", "episodes", "+", "Episodes of the batch with an advantage other than 0."),
   metric("rollout/groups_abandoned", "groups", "-", "Groups with too few graded members to be trained on."),
+  metric(
+    "rollout/quarantined",
+    "episodes",
+    "-",
+    "Graded episodes whose tokens findings hold back, where rewarded or whole.",
+  ),
+  metric("reward/findings_a", "episodes", "-", "Episodes with deterministic evidence of cheating (tier A)."),
+  metric("reward/findings_b", "episodes", "-", "Episodes with strong evidence of cheating (tier B)."),
 
   metric("num_tokens", "tokens", ".", "Tokens of the batch, prompts included."),
   metric("step_time", "s", "-", "Wall time of the optimizer step, gathering excluded."),

@@ -20,6 +20,7 @@ function member(groupNo: number, index: number, reward: number | null): Finished
     member: index,
     reward,
     policyVersion: 0,
+    trains: "always",
     segment,
   };
 }
@@ -33,6 +34,20 @@ test("a failed member changes neither the baseline nor the batch", () => {
   const collected = collectGroups([member(1, 0, 1), member(1, 1, null), member(1, 2, 0)], 3, centre);
   expect(collected.items.map((item) => item.advantage)).toEqual([0.5, -0.5]);
   expect(collected.reward).toBe(0.5);
+});
+
+test("a quarantined member stays in the baseline and trains only where it is not rewarded", () => {
+  const held = { trains: "unless-rewarded" } as const;
+  const rewarded = collectGroups([{ ...member(1, 0, 1), ...held }, member(1, 1, 0), member(1, 2, 0)], 3, centre);
+  expect(rewarded.items.map(({ episodeId }) => episodeId)).toEqual(["r-1-1", "r-1-2"]);
+  expect(rewarded.items.map(({ advantage }) => advantage)).toEqual([-1 / 3, -1 / 3]);
+  const punished = collectGroups([member(1, 0, 1), { ...member(1, 1, 0), ...held }], 2, centre);
+  expect(punished.items.map(({ advantage }) => advantage)).toEqual([0.5, -0.5]);
+});
+
+test("an excluded member stays in the baseline and never trains", () => {
+  const collected = collectGroups([member(1, 0, 1), { ...member(1, 1, 0), trains: "never" }], 2, centre);
+  expect(collected.items.map(({ advantage }) => advantage)).toEqual([0.5]);
 });
 
 test("a group whose members all earned the same is counted and left out", () => {

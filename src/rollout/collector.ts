@@ -1,9 +1,12 @@
 /**
  * Turns finished groups into a batch. Only graded members count: a failed or cancelled one changes neither the
- * baseline nor the batch. Groups without a gradient are counted and left out.
+ * baseline nor the batch. Groups without a gradient are counted and left out, and so are tokens that findings hold back.
  */
 import type { AdvantageEstimator, BatchItem } from "../core/training.ts";
 import type { TokenSegment } from "../core/trajectory.ts";
+
+/** Whether an episode's own tokens train. It stands in its group's baseline all the same. */
+export type Trains = "always" | "unless-rewarded" | "never";
 
 /** One member of a group that has ended, as the collector needs it. */
 export interface FinishedMember {
@@ -14,6 +17,7 @@ export interface FinishedMember {
   /** Null unless graded. */
   readonly reward: number | null;
   readonly policyVersion: number;
+  readonly trains: Trains;
   /** Null when the policy samples no tokens. */
   readonly segment: TokenSegment | null;
 }
@@ -57,7 +61,10 @@ export function collectGroups(
       continue;
     }
     const values = advantages(rewards);
-    for (const [index, member] of valid.entries()) items.push(toItem(member, values[index] ?? 0));
+    for (const [index, member] of valid.entries()) {
+      const advantage = values[index] ?? 0;
+      if (isLetThrough(member, advantage)) items.push(toItem(member, advantage));
+    }
   }
   return {
     items,
@@ -74,6 +81,10 @@ type TrainableMember = FinishedMember & { readonly reward: number; readonly segm
 
 function isTrainable(member: FinishedMember): member is TrainableMember {
   return member.reward !== null && member.segment !== null;
+}
+
+function isLetThrough({ trains }: FinishedMember, advantage: number): boolean {
+  return trains === "always" || (trains === "unless-rewarded" && advantage <= 0);
 }
 
 function toItem(member: TrainableMember, advantage: number): BatchItem {

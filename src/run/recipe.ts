@@ -3,6 +3,7 @@
  * and `--print-config` shows each value with its origin. Numbers end in their unit; tokens, episodes and steps are counts.
  */
 import { z } from "zod";
+import { CHEATING_PENALTY_MIN, type CheatingRule } from "../core/outcome.ts";
 
 const count = (min: number, max: number) => z.int().min(min).max(max);
 const positive = z.number().positive();
@@ -75,6 +76,22 @@ const rl = z.strictObject({
   checkpointsKept: count(1, 1_000).default(3),
 });
 
+/** What a reward is, beyond what the verifier says. */
+const reward = z.strictObject({
+  /** What deterministic evidence of cheating earns: nothing, a penalty, or nothing with its own tokens left out of training. */
+  cheating: z.enum(["zero", "penalty", "exclude"]).default("zero"),
+  /** The reward of an episode that cheated, for `penalty`. */
+  cheatingPenalty: z.number().min(CHEATING_PENALTY_MIN).lt(0).default(-0.25),
+  /** Share of graded episodes whose frozen state is graded a second time, to find verdicts that do not repeat. */
+  reverifyShare: share.default(0.01),
+});
+
+/** Who answers for the policy. */
+const endpoint = z.strictObject({
+  /** Of one model call, what is charged to the agent's time at most; beyond it the endpoint is slow, not the agent. */
+  objectiveMs: count(1, 86_400_000).default(120_000),
+});
+
 /** AdamW, for both phases. Betas and epsilon as the Tinker API's defaults; a model this small needs no weight decay. */
 const optimizer = z.strictObject({
   beta1: z.number().min(0).lt(1).default(0.9),
@@ -132,6 +149,8 @@ export const recipeSchema = z.strictObject({
   policy: policy.prefault({}),
   sft: sft.prefault({}),
   rl: rl.prefault({}),
+  reward: reward.prefault({}),
+  endpoint: endpoint.prefault({}),
   optimizer: optimizer.prefault({}),
   evaluation: evaluation.prefault({}),
   sandbox: sandbox.prefault({}),
@@ -139,3 +158,8 @@ export const recipeSchema = z.strictObject({
 });
 
 export type Recipe = z.infer<typeof recipeSchema>;
+
+/** The rule a recipe names. */
+export function cheatingRule({ cheating, cheatingPenalty }: Recipe["reward"]): CheatingRule {
+  return cheating === "penalty" ? { kind: "penalty", penalty: cheatingPenalty } : { kind: cheating };
+}

@@ -4,6 +4,7 @@ import type { MetricPoint } from "../core/store.ts";
 import type { StepReport } from "../core/training.ts";
 import { type Collected, collectGroups, type FinishedMember } from "../rollout/collector.ts";
 import type { Section } from "../rollout/source.ts";
+import { type Quarantine, quarantineOf } from "./quarantine.ts";
 import { Stopped, type TrainContext } from "./train-context.ts";
 
 /** Takes the steps after `from`. Each is committed once, with the groups it consumed and the weights it made. */
@@ -38,7 +39,8 @@ async function takeStep(context: TrainContext, section: Section, step: number, g
   const { store, runId, weights, trainer, onEvent, board, recipe } = context;
   const seconds = (): number => context.runtime.monotonic() / 1_000;
   const startedAt = seconds();
-  const members = await finishedMembers(context, section, step);
+  const { members, quarantine } = await finishedMembers(context, section, step);
+  await pauseOnUnseen(context, quarantine, step);
   const readAt = seconds();
   const collected = collectGroups(members, recipe.rl.groupSize, context.advantages);
   refuseThinBatch(collected, recipe.rl.groupsPerBatch, step, runId);
@@ -60,6 +62,9 @@ async function takeStep(context: TrainContext, section: Section, step: number, g
     ...groupMetrics(collected, report.metrics["reward_std"] ?? 0),
     "rollout/effective_episodes": batch.items.filter((item) => item.advantage !== 0).length,
     "rollout/groups_abandoned": collected.groupsAbandoned,
+    "rollout/quarantined": quarantine.quarantined,
+    "reward/findings_a": quarantine.findingsA,
+    "reward/findings_b": quarantine.findingsB,
     step_time: seconds() - startedAt,
     "timing_s/gather": gatherSeconds,
     "timing_s/train": trainedAt - readAt,
@@ -96,26 +101,43 @@ function refuseThinBatch(collected: Collected, planned: number, step: number, ru
   );
 }
 
+/** Leaves a checkpoint where the run can go on once a person has decided. */
+async function pauseOnUnseen(context: TrainContext, quarantine: Quarantine, step: number): Promise<void> {
+  try {
+    quarantine.refuseUnseen(step);
+  } catch (error) {
+    await saveAt(context, step - 1);
+    throw error;
+  }
+}
+
 async function finishedMembers(
   context: TrainContext,
   section: Section,
   step: number,
-): Promise<readonly FinishedMember[]> {
+): Promise<{ readonly members: readonly FinishedMember[]; readonly quarantine: Quarantine }> {
   const { store, runId, recipe } = context;
   const groupFrom = section.groupFirst + (step - 1) * recipe.rl.groupsPerBatch;
   const rows = await store.episodes(runId, { groupFrom, groupTo: groupFrom + recipe.rl.groupsPerBatch - 1 });
-  return Promise.all(
+  const quarantine = await quarantineOf(store, runId, rows);
+  const members = await Promise.all(
     rows.map(async (row): Promise<FinishedMember> => {
-      const stored = row.reward === null ? null : await store.trajectory(runId, row.episodeNo);
+      // A regrade that was adopted stands in for what the episode ended with.
+      const reward = row.rewardAdopted ?? row.reward;
+      const stored = reward === null ? null : await store.trajectory(runId, row.episodeNo);
+      const outcome = stored?.document.outcome;
+      const isExcluded = outcome?.kind === "graded" && outcome.cause === "cheating" && outcome.isExcluded;
       return {
         episodeId: `${runId}-${row.episodeNo}`,
         groupId: `${runId}-g${row.groupNo}`,
         groupNo: row.groupNo,
         member: row.member,
-        reward: row.reward,
+        reward,
         policyVersion: row.policyVersionFirst,
+        trains: isExcluded ? "never" : quarantine.trainsOf(row),
         segment: stored === null ? null : await stored.segment(),
       };
     }),
   );
+  return { members, quarantine };
 }
