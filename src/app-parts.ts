@@ -16,9 +16,10 @@ import type { TaskGenerator } from "./core/task.ts";
 import type { Verdict, VerdictMemory } from "./core/verifier.ts";
 import type { GraderOptions } from "./episode/grade.ts";
 import { createEpisodeRunner } from "./episode/run-episode.ts";
+import { scriptPolicy } from "./policy/oracle.ts";
 import { shellTool } from "./policy/tool/shell.ts";
 import { submitTool } from "./policy/tool/submit.ts";
-import type { Recipe } from "./run/recipe.ts";
+import { cheatingRule, type Recipe } from "./run/recipe.ts";
 import { systemRuntime } from "./runtime/system.ts";
 import type { ImageStore } from "./sandbox/image/image-contract.ts";
 import { openImageStore } from "./sandbox/image/image-store.ts";
@@ -27,6 +28,7 @@ import { requireLinux } from "./sandbox/provider-namespace.ts";
 import { userIds, userName } from "./sandbox/user-ids.ts";
 import { recent } from "./store/recent.ts";
 import { loadGenerator } from "./task/generator.ts";
+import { detectEpisode } from "./verifier/detect/detect.ts";
 import { verdictIdentity } from "./verifier/identity.ts";
 import { createVerifier } from "./verifier/verifier.ts";
 
@@ -46,12 +48,19 @@ export interface Machinery {
 
 export const runtime: Runtime = systemRuntime();
 
-/** Sandboxes, verifier, tools and the episode loop over them. The caller closes it, which destroys every sandbox. */
+/** What a run adds to an episode's verdict: the price of cheating, second gradings, the endpoint's own time. */
+export type RunRules = Pick<Recipe, "reward" | "endpoint">;
+
+/**
+ * Sandboxes, verifier, tools and the episode loop over them. The caller closes it, which destroys every sandbox.
+ * Without `rules` cheating earns 0 and no verdict is given twice.
+ */
 export function openMachinery(
   sandbox: Recipe["sandbox"],
   cores: number,
   verdicts: VerdictMemory,
   systemText: string | null,
+  rules: RunRules | null = null,
 ): Machinery {
   const images = openImageStore({ runtime });
   const provider = openProvider(sandbox.provider, { runtime, images });
@@ -72,6 +81,8 @@ export function openMachinery(
     tools: [shellTool(), submitTool()],
     systemText,
     snapshots: sandbox.snapshots,
+    detect: detectEpisode(),
+    ...(rules === null ? {} : ruled(rules)),
     runtime,
     code: codeVersion(),
   });
@@ -86,6 +97,15 @@ export function openMachinery(
       await provider.close();
       await images.close();
     },
+  };
+}
+
+function ruled({ reward, endpoint }: RunRules) {
+  return {
+    cheating: cheatingRule(reward),
+    reverifyShare: reward.reverifyShare,
+    endpointObjectiveMs: endpoint.objectiveMs,
+    oraclePolicy: scriptPolicy,
   };
 }
 

@@ -142,7 +142,7 @@ async function runTraining(
     join(runFolder(options.dataFolder, runId), "checkpoints"),
   );
   // The embedded model is shown the bare instruction, as in its demonstrations.
-  const machinery = openMachinery(recipe.sandbox, cores, store, null);
+  const machinery = openMachinery(recipe.sandbox, cores, store, null, recipe);
   let reference: PolicySnapshot | null = null;
   try {
     return await train({
