@@ -130,7 +130,11 @@ async function build(node) {
   const exitCode = await run(node, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"]);
   if (exitCode !== 0) return exitCode;
   /* The suites of `sandlot/testing` compile their abuse programs where they run. */
-  const assets = [...filesBelow("src", ".py"), ...filesBelow("test/abuse/programs", ".c")];
+  const assets = [
+    ...filesBelow("src", ".py"),
+    ...filesBelow("src", ".mjs"),
+    ...filesBelow("test/abuse/programs", ".c"),
+  ];
   for (const path of assets) cpSync(join(root, path), join(root, "dist", path));
   chmodSync(join(root, "dist", "src", "cli", "main.js"), 0o755);
   say(`build: dist/ is ready (${assets.length} assets copied)`);

@@ -11,6 +11,7 @@ import type { Runtime } from "../core/runtime.ts";
 import type { Sandbox } from "../core/sandbox.ts";
 import type { Task } from "../core/task.ts";
 import type { GradeRequest } from "../core/verifier.ts";
+import { callNodeSubject } from "./node-subject.ts";
 import { type SubjectReply, startSubjectDriver } from "./subject-driver.ts";
 import { prepareSubject, SUBJECT_ENVIRONMENT } from "./subject-sandbox.ts";
 
@@ -76,7 +77,9 @@ interface CallRequest {
   readonly id: number;
   readonly path: string;
   readonly function: string;
-  /** Python literals, written by the trusted side. */
+  /** What the module is written in, and with it how the arguments are spelled. */
+  readonly language: "python" | "node";
+  /** Python literals, or text of `node/plain-data.mjs`; written by the trusted side. */
   readonly args: string;
   readonly kwargs: string;
   readonly timeoutMs: number;
@@ -98,7 +101,8 @@ function subjectRequestOf(value: unknown): CallRequest | RunRequest {
   if (typeof id === "number" && isTimed) {
     const { kind, path, args, kwargs, argv, stdin } = request;
     if (kind === "call" && isText(path) && isText(request.function) && isLiteral(args) && isLiteral(kwargs)) {
-      return { kind, id, path, function: request.function, args, kwargs, timeoutMs };
+      const language = request.language === "node" ? "node" : "python";
+      return { kind, id, path, function: request.function, language, args, kwargs, timeoutMs };
     }
     if ((kind as unknown) === "run" && Array.isArray(argv) && argv.length > 0 && argv.every(isText) && isText(stdin)) {
       return { kind: "run", id, argv, stdin, timeoutMs };
@@ -131,6 +135,12 @@ type Reply = Readonly<Record<string, unknown>>;
 async function call(asked: CallRequest, place: Place, runtime: Runtime, isUsed: boolean): Promise<Reply> {
   const { sandbox, task, signal } = place;
   const path = asked.path.startsWith("/") ? asked.path : `${task.workdir}/${asked.path}`;
+  const envVars = { ...SUBJECT_ENVIRONMENT, ...task.envVars };
+  if (asked.language === "node") {
+    const node = { path, function: asked.function, args: asked.args, timeoutMs: asked.timeoutMs };
+    const reply = await callNodeSubject(node, { sandbox, runtime, cwd: task.workdir, envVars, signal });
+    return reply.kind === "raised" ? { ...reply, type: typeOf(reply.detail) } : reply;
+  }
   const driver = await startSubjectDriver(
     {
       form: "file",
@@ -144,10 +154,11 @@ async function call(asked: CallRequest, place: Place, runtime: Runtime, isUsed: 
       sandbox,
       runtime,
       cwd: task.workdir,
-      envVars: { ...SUBJECT_ENVIRONMENT, ...task.envVars },
+      envVars,
       timeoutMs: 2 * asked.timeoutMs + 30_000,
       signal,
       isUsed,
+      isPristine: false,
     },
   );
   try {
@@ -162,12 +173,17 @@ function replyOf(reply: SubjectReply): Reply {
     case "value":
       return { kind: "value", text: reply.text };
     case "raised":
-      return { kind: "raised", type: reply.detail.split(":", 1)[0], detail: reply.detail };
+      return { kind: "raised", type: typeOf(reply.detail), detail: reply.detail };
     case "timeout":
       return { kind: "timeout", detail: reply.detail };
     case "died":
       return { kind: "ended", detail: reply.detail };
   }
+}
+
+/** The name of what was raised, as the program states it. */
+function typeOf(detail: string): string {
+  return detail.split(":", 1)[0] ?? "";
 }
 
 async function run(asked: RunRequest, { sandbox, task, signal }: Place): Promise<Reply> {

@@ -36,6 +36,8 @@ export interface TestFilesRunner {
   readonly child: string;
   /** What is placed beside the runner: the module of the child and all it reads. */
   readonly programs: readonly AssetName[];
+  /** Node packages the tests import by name, each of the files named; the first is what the name gives. Default none. */
+  readonly modules?: Readonly<Record<string, readonly AssetName[]>>;
   /** Further keys of the child's configuration; default none. */
   config?(input: TemplateInput): Readonly<Record<string, unknown>>;
 }
@@ -115,8 +117,9 @@ function artifactFiles(request: GradeRequest): FileContent[] {
   return [...placed, { path: "/artifacts/answer.txt", bytes: Buffer.from(answer, "utf8"), mode: 0o444 }];
 }
 
-function runnerFiles(input: TemplateInput, { testFile, child, programs, config }: TestFilesRunner): FileContent[] {
+function runnerFiles(input: TemplateInput, runner: TestFilesRunner): FileContent[] {
   const { request, spec, gradeMs } = input;
+  const { testFile, child, programs, modules = {}, config } = runner;
   const paths = spec.files.flatMap((file) => (file.path.startsWith("/tests/") ? [file.path.slice(7)] : []));
   const settings = {
     child,
@@ -127,14 +130,23 @@ function runnerFiles(input: TemplateInput, { testFile, child, programs, config }
     budgetMs: Math.max(gradeMs * 0.6, gradeMs - 10_000),
     ...config?.(input),
   };
-  const texts = ["test_runner.py", "child_link.py", ...programs] as const;
-  const files = texts.map((name) => [name, asset(name)] as const);
+  const texts: readonly AssetName[] = ["test_runner.py", "child_link.py", ...programs];
   return [
-    ...[...files, ["config.json", JSON.stringify(settings)] as const].map(([name, text]) => ({
-      path: `${RUNNER_FOLDER}/${name}`,
-      bytes: Buffer.from(text, "utf8"),
-      mode: 0o444,
-    })),
-    { path: "/run/verify/.keep", bytes: new Uint8Array(), mode: 0o444 },
+    ...texts.map((name) => text(`${RUNNER_FOLDER}/${name}`, asset(name))),
+    text(`${RUNNER_FOLDER}/config.json`, JSON.stringify(settings)),
+    ...Object.entries(modules).flatMap(([name, files]) => modulePackage(name, files)),
+    text("/run/verify/.keep", ""),
   ];
+}
+
+function modulePackage(name: string, files: readonly AssetName[]): FileContent[] {
+  const folder = `/tests/node_modules/${name}`;
+  return [
+    text(`${folder}/package.json`, JSON.stringify({ name, type: "module", exports: `./${files[0]}` })),
+    ...files.map((file) => text(`${folder}/${file}`, asset(file))),
+  ];
+}
+
+function text(path: string, content: string): FileContent {
+  return { path, bytes: Buffer.from(content, "utf8"), mode: 0o444 };
 }

@@ -5,6 +5,7 @@ import type { SandboxPool } from "../core/sandbox-pool.ts";
 import type { TestRunner, TestsVerifierSpec, Tier } from "../core/task.ts";
 import type { GradeRequest, Verifier } from "../core/verifier.ts";
 import { gradeMatch } from "./match.ts";
+import { nodeTestTemplate } from "./node-test.ts";
 import { pytestTemplate } from "./pytest.ts";
 import { type Graded, specOf, type Template } from "./template.ts";
 import { tierScore } from "./tier-score.ts";
@@ -20,6 +21,7 @@ export function createVerifier({ runtime }: { readonly runtime: Runtime }): Veri
   const templates: Partial<Record<TestRunner, Template>> = {
     unittest: unittestTemplate(parts),
     pytest: pytestTemplate(parts),
+    "node-test": nodeTestTemplate(parts),
   };
   return {
     version: VERSION,

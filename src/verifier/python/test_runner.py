@@ -185,7 +185,8 @@ class FileRun:
             self.started = time.monotonic()
             self.limit = self.started + self.runner.test_seconds
         elif kind == "test":
-            self.record(message["id"], message["status"], time.monotonic() - self.started, message["detail"])
+            seconds = message.get("seconds", time.monotonic() - self.started)
+            self.record(message["id"], message["status"], seconds, message["detail"])
         elif kind == "log":
             self.runner.reporter.log(f"{self.file}: {message['text']}")
         elif kind == "ask":
