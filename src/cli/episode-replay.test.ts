@@ -17,7 +17,7 @@ function storedEpisode(change: Partial<Trajectory> = {}): StoredTrajectory {
     return hash;
   };
   const document: Trajectory = {
-    schemaVersion: "1.0",
+    schemaVersion: "1.1",
     id: "RUN-12",
     runId: "RUN",
     groupId: "RUN-g3",
@@ -118,6 +118,7 @@ function storedEpisode(change: Partial<Trajectory> = {}): StoredTrajectory {
     verification: null,
     artifacts: [],
     answerBlob: body("return sum(x)"),
+    collected: { missing: [] },
     evidenceBlob: null,
     timing: { model: 40, tool: 2_300, verify: 120 },
     resource: null,

@@ -13,7 +13,7 @@ import type { SandboxInfo, SandboxStats } from "./sandbox.ts";
 import type { GeneratorReference } from "./task.ts";
 import type { Measure, TestResult } from "./verifier.ts";
 
-export const TRAJECTORY_SCHEMA_VERSION = "1.0";
+export const TRAJECTORY_SCHEMA_VERSION = "1.1";
 
 /** SHA-256 in hex of an uncompressed body. */
 export type BodyHash = string;
@@ -156,6 +156,11 @@ export interface Trajectory {
     readonly mode: number;
   }[];
   readonly answerBlob: BodyHash | null;
+  /** What collecting met besides the artifacts, so that the graded state can be built again exactly; null when nothing was collected. */
+  readonly collected: {
+    /** Declared and required paths the agent did not make. */
+    readonly missing: readonly string[];
+  } | null;
   /** An `Evidence` as JSON; null when there was no acting sandbox. */
   readonly evidenceBlob: BodyHash | null;
   /** Milliseconds by phase, from the start of the attempt. */

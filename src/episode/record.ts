@@ -109,6 +109,7 @@ export function buildRecord(input: RecordInput): TrajectoryRecord {
       mode: file.mode,
     })),
     answerBlob: environment.answer === null ? null : graph.body(environment.answer),
+    collected: environment.artifacts === null ? null : { missing: environment.artifacts.missing },
     evidenceBlob: environment.evidence === null ? null : graph.body(JSON.stringify(environment.evidence)),
     timing: timingPart(plan, environment, log),
     resource: resourcePart(environment, graph),
@@ -251,9 +252,6 @@ function extraPart(
   if (environment.closeFailure !== null) extra["closeFailure"] = environment.closeFailure.message;
   if (hasNoSegment && log.some((entry) => (entry.action?.tokens ?? null) !== null)) extra["tokensDiscontinuous"] = true;
   if (log.some((entry) => entry.action?.isSampledTokensEstimated === true)) extra["sampledTokensEstimated"] = true;
-  if (environment.artifacts !== null && environment.artifacts.missing.length > 0) {
-    extra["artifactsMissing"] = environment.artifacts.missing;
-  }
   if (environment.evidenceProblems.length > 0) extra["evidenceProblems"] = environment.evidenceProblems;
   return extra;
 }

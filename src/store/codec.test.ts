@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { exampleRecord, exampleSegment, GRADED } from "../../test/conformance/store-record.ts";
-import type { Trajectory, TrajectoryRecord } from "../core/trajectory.ts";
+import { TRAJECTORY_SCHEMA_VERSION, type Trajectory, type TrajectoryRecord } from "../core/trajectory.ts";
 import { decodeDocument, encodeRecord } from "./codec.ts";
 import { folderObjects } from "./folder-objects.ts";
 import { readBlock, readContent, readPackIndex } from "./pack.ts";
@@ -14,6 +14,8 @@ const good = exampleRecord({ lease, segment: exampleSegment(2, [-1]) });
 
 interface GoldenRecord {
   readonly documentHash: string;
+  /** Of the document in the present schema; absent where it was written in it. */
+  readonly upgradedHash?: string;
   readonly segmentHash: string | null;
   readonly bodies: readonly string[];
 }
@@ -37,12 +39,14 @@ test.each(goldens)(
       return bytes;
     };
     const document = decodeDocument(await content(golden.documentHash));
-    expect(document).toEqual(JSON.parse(readFileSync(join(GOLDEN, version, `${name}.json`), "utf8")));
+    const written = JSON.parse(readFileSync(join(GOLDEN, version, `${name}.json`), "utf8")) as Trajectory;
+    expect(document).toMatchObject({ ...written, schemaVersion: TRAJECTORY_SCHEMA_VERSION });
     const bodies = new Map<string, Uint8Array>();
     for (const hash of golden.bodies) bodies.set(hash, await content(hash));
     const segment = golden.segmentHash === null ? null : parseSegment(await content(golden.segmentHash));
     const again = encodeRecord({ document, bodies, segment, findings: [] });
-    expect(again).toMatchObject({ documentHash: golden.documentHash, segmentHash: golden.segmentHash });
+    const documentHash = golden.upgradedHash ?? golden.documentHash;
+    expect(again).toMatchObject({ documentHash, segmentHash: golden.segmentHash });
   },
 );
 
@@ -85,8 +89,8 @@ test.each<[string, TrajectoryRecord, RegExp]>([
   ["a wrong count of sampled tokens", changed({ tokens: { count: 3, sampledCount: 2 } }), /tokens\.sampledCount is 2/],
   [
     "another schema version",
-    changed({ schemaVersion: "0.9" as "1.0" }),
-    /schemaVersion is 0\.9; this Sandlot writes 1\.0/,
+    changed({ schemaVersion: "0.9" as "1.1" }),
+    /schemaVersion is 0\.9; this Sandlot writes 1\.1/,
   ],
 ])("%s is refused as record_invalid, by field", (_title, record, message) => {
   expect(() => encodeRecord(record)).toThrow(message);
@@ -96,7 +100,7 @@ test.each<[string, TrajectoryRecord, RegExp]>([
 const stored = (schemaVersion: unknown): Uint8Array => Buffer.from(JSON.stringify({ id: "01RUN-4", schemaVersion }));
 
 test("a newer major is refused, naming both versions; a newer minor is read with its fields", () => {
-  expect(() => decodeDocument(stored("2.0"))).toThrow(/01RUN-4 has schema version 2\.0; this Sandlot reads up to 1\.0/);
+  expect(() => decodeDocument(stored("2.0"))).toThrow(/01RUN-4 has schema version 2\.0; this Sandlot reads up to 1\.1/);
   expect(decodeDocument(stored("1.7"))).toMatchObject({ id: "01RUN-4", schemaVersion: "1.7" });
 });
 
@@ -104,8 +108,8 @@ test("an older major is upgraded step by step, or refused when no step leads on"
   const upgrades = new Map([
     [0, (older: Record<string, unknown>) => ({ ...older, schemaVersion: "1.0", isUpgraded: true })],
   ]);
-  expect(decodeDocument(stored("0.3"), upgrades)).toMatchObject({ schemaVersion: "1.0", isUpgraded: true });
-  expect(() => decodeDocument(stored("0.3"))).toThrow(/schema version 0\.3, from which there is no upgrade to 1\.0/);
+  expect(decodeDocument(stored("0.3"), upgrades)).toMatchObject({ schemaVersion: "1.1", isUpgraded: true });
+  expect(() => decodeDocument(stored("0.3"))).toThrow(/schema version 0\.3, from which there is no upgrade to 1\.1/);
 });
 
 test.each([

@@ -9,6 +9,7 @@ import type { Lease } from "../core/store.ts";
 import { TRAJECTORY_SCHEMA_VERSION, type Trajectory, type TrajectoryRecord } from "../core/trajectory.ts";
 import { type Content, sha256 } from "./pack.ts";
 import { checkSegment, sampledCount, segmentBytes } from "./segment.ts";
+import { upgradeMinor } from "./upgrade-minor.ts";
 
 /** A record ready to be stored: its contents, and the hashes its row names. */
 export interface EncodedRecord {
@@ -102,6 +103,7 @@ function* namedBodies(document: Trajectory): Iterable<readonly [field: string, h
   }
   for (const [position, artifact] of document.artifacts.entries()) yield [`artifacts[${position}].hash`, artifact.hash];
   if (document.answerBlob !== null) yield ["answerBlob", document.answerBlob];
+  if (document.evidenceBlob !== null) yield ["evidenceBlob", document.evidenceBlob];
 }
 
 function checkTokens({ document, segment }: TrajectoryRecord): void {
@@ -132,11 +134,12 @@ function documentJson(document: Trajectory): string {
 
 type Upgrade = (older: Record<string, unknown>) => Record<string, unknown>;
 
-/** From each older major to the next. Records of the same major only lack optional fields and need no upgrade. */
+/** From each older major to the next. */
 const UPGRADES: ReadonlyMap<number, Upgrade> = new Map();
 
 /**
- * The document in the present schema; fields a newer minor added are kept.
+ * The document in the present schema: what an older minor did not have yet is filled in as absent, and fields that a
+ * newer one added are kept.
  * Throws `record_invalid` when the bytes are no document or one of a newer major, naming both versions.
  */
 export function decodeDocument(bytes: Uint8Array, upgrades: ReadonlyMap<number, Upgrade> = UPGRADES): Trajectory {
@@ -171,7 +174,7 @@ export function decodeDocument(bytes: Uint8Array, upgrades: ReadonlyMap<number, 
     }
     document = upgrade(document);
   }
-  return document as unknown as Trajectory;
+  return upgradeMinor(document) as unknown as Trajectory;
 }
 
 function invalid(document: Trajectory, problem: string): Failure {

@@ -90,7 +90,7 @@ function turn(index: number, textBlob: string, actionNode: string): TurnRecord {
 
 function documentOf(lease: RecordOptions["lease"]): Trajectory {
   return {
-    schemaVersion: "1.0",
+    schemaVersion: "1.1",
     id: `${lease.runId}-${lease.episodeNo}`,
     runId: lease.runId,
     groupId: `${lease.runId}-g${lease.groupNo}`,
@@ -128,6 +128,7 @@ function documentOf(lease: RecordOptions["lease"]): Trajectory {
     verification: null,
     artifacts: [],
     answerBlob: null,
+    collected: null,
     evidenceBlob: null,
     timing: { queue: 1, model: 12, verify: 20 },
     resource: null,
