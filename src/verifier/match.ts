@@ -146,6 +146,7 @@ function start(run: MatchRun, isUsed: boolean): Promise<SubjectDriver> {
       timeoutMs: run.deadline - run.runtime.monotonic(),
       signal: run.request.signal,
       isUsed,
+      isPristine: true,
     },
   );
 }

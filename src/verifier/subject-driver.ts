@@ -9,11 +9,10 @@ import { Failure, toFailure } from "../core/errors.ts";
 import type { ExecResult, SandboxProcess } from "../core/exec.ts";
 import type { Runtime } from "../core/runtime.ts";
 import type { Sandbox } from "../core/sandbox.ts";
-import { asset } from "./asset.ts";
-import { inputQueue } from "./input-queue.ts";
+import { driverProgram, forgetDriverProgram, PYTHON } from "./driver-program.ts";
+import { type InputQueue, inputQueue } from "./input-queue.ts";
 import { pythonLiteral } from "./plain.ts";
 
-const PYTHON = ["/usr/bin/python3", "-I", "-S", "-E", "-B", "-c"] as const;
 /** The driver says hello before any graded code runs; only a broken machine takes this long. */
 const HELLO_MS = 20_000;
 const REPLY_BYTES_MAX = 2 * 1024 * 1024;
@@ -42,6 +41,8 @@ export interface DriverPlace {
   readonly signal: AbortSignal;
   /** Whether graded code already ran in this sandbox; if not, a driver that cannot start is the verifier's fault. */
   readonly isUsed: boolean;
+  /** Whether the sandbox holds nothing of the agent yet, not even as data. Default false. */
+  readonly isPristine?: boolean;
 }
 
 export type SubjectReply =
@@ -69,8 +70,7 @@ export interface SubjectDriver {
 export async function startSubjectDriver(program: SubjectProgram, place: DriverPlace): Promise<SubjectDriver> {
   const requests = inputQueue();
   const replies = replyLines();
-  requests.push(line(loadRequest(program)));
-  const process = await startProcess(place, requests.input, replies.take);
+  const process = await startProcess(place, requests, line(loadRequest(program)), replies.take);
   if (process === null) return spent({ kind: "died", detail: "an earlier answer ended its own sandbox" });
   const ended = endOf(process);
   ended.then(replies.end, replies.end);
@@ -93,7 +93,10 @@ export async function startSubjectDriver(program: SubjectProgram, place: DriverP
   });
   try {
     const greeting = await nextLine(talk, "hello", HELLO_MS);
-    if (greeting.kind !== "line") return driver(unstarted(greeting, await ended, place.isUsed));
+    if (greeting.kind !== "line") {
+      forgetDriverProgram(place.sandbox);
+      return driver(unstarted(greeting, await ended, place.isUsed));
+    }
     return driver(await loaded(talk, wallMs(program.loadMs)));
   } catch (error) {
     await close();
@@ -104,11 +107,14 @@ export async function startSubjectDriver(program: SubjectProgram, place: DriverP
 /** Null when an earlier program of this sandbox has killed it. */
 async function startProcess(
   place: DriverPlace,
-  input: AsyncIterable<Uint8Array>,
+  requests: InputQueue,
+  load: Uint8Array,
   take: (bytes: Uint8Array) => void,
 ): Promise<SandboxProcess | null> {
   try {
-    return await place.sandbox.start([...PYTHON, asset("subject_driver.py")], {
+    const driver = await driverProgram(place.sandbox, place.isPristine === true && !place.isUsed, place.signal);
+    requests.push(Buffer.concat([driver.bytes, load]));
+    return await place.sandbox.start(driver.argv, {
       user: "subject",
       cwd: place.cwd,
       envVars: place.envVars,
@@ -120,7 +126,7 @@ async function startProcess(
       signal: place.signal,
       pipes: [
         { fd: 3, onBytes: take },
-        { fd: 4, input },
+        { fd: 4, input: requests.input },
       ],
     });
   } catch (error) {
