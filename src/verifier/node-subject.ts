@@ -11,8 +11,8 @@ import { asset } from "./asset.ts";
 /** Where an image may have its Node; nothing on PATH that came later can stand in for it. */
 export const NODE_PATHS = ["/usr/local/bin/node", "/usr/bin/node"] as const;
 
-/** Becomes the Node of the image; ends with 127 where there is none. */
-const START = `for node in ${NODE_PATHS.join(" ")}; do [ -x "$node" ] && exec "$node" "$@"; done; exit 127`;
+/** Of `sh -c`: becomes the Node of the image with the arguments after it; ends with 127 where there is none. */
+export const NODE_START = `for node in ${NODE_PATHS.join(" ")}; do [ -x "$node" ] && exec "$node" "$@"; done; exit 127`;
 const EXIT_NO_NODE = 127;
 const NONCE_BYTES = 16;
 const REPLY_BYTES_MAX = 2 * 1024 * 1024;
@@ -49,7 +49,7 @@ export async function callNodeSubject(call: NodeCall, place: NodePlace): Promise
   const answered = new AbortController();
   const reply = replyReader(nonce, () => answered.abort());
   const lines = [{ path: call.path, entry: call.function }, [nonce, call.args]].map((line) => JSON.stringify(line));
-  const argv = ["/bin/sh", "-c", START, "node", "--input-type=module", "--eval", driverText()];
+  const argv = ["/bin/sh", "-c", NODE_START, "node", "--input-type=module", "--eval", driverText()];
   const result = await place.sandbox.exec(argv, {
     user: "subject",
     cwd: place.cwd,

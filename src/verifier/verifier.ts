@@ -11,6 +11,7 @@ import { type Graded, specOf, type Template } from "./template.ts";
 import { tierScore } from "./tier-score.ts";
 import { turnTaker } from "./turn-taker.ts";
 import { unittestTemplate } from "./unittest.ts";
+import { gradeVisible } from "./visible-suite.ts";
 
 /** Raised when equal inputs may give another verdict than before. */
 const VERSION = 2;
@@ -43,7 +44,7 @@ export function createVerifier({ runtime }: { readonly runtime: Runtime }): Veri
         extraTests: graded.extraTests ?? [],
         measures: graded.measures ?? [],
         judge: null,
-        visible: null,
+        visible: await gradeVisible(request, sandboxes, runtime),
         gradingSeed: gradingSeed.toString(),
         imageHash: graded.imageHash,
         sandboxIds: graded.sandboxIds,

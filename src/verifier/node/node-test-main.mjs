@@ -4,10 +4,10 @@
  */
 import { send } from "./runner-link.mjs";
 
-const { file } = JSON.parse(process.argv[2] ?? "{}");
+const { folder, file } = JSON.parse(process.argv[2] ?? "{}");
 
 try {
-  await import(`/tests/${file}`);
+  await import(`${folder}/${file}`);
 } catch (error) {
   const isBroken = error?.name === "SyntaxError" || error?.code === "ERR_MODULE_NOT_FOUND";
   const text = `tests/${file} cannot be loaded (${error?.name}: ${error?.message})`;

@@ -16,7 +16,7 @@ from child_link import TESTS, Link, Missing, check_source, unloadable
 # Where an image keeps its packages; without the site module, nothing of them runs by itself.
 PACKAGES = (sysconfig.get_paths()["purelib"], "/usr/lib/python3/dist-packages")
 OPTIONS = (
-    ["-c", "/dev/null", "-o", "xfail_strict=true", "--rootdir", TESTS, "--import-mode=importlib", "--noconftest"]
+    ["-c", "/dev/null", "-o", "xfail_strict=true", "--import-mode=importlib"]
     + ["--strict-markers", "--strict-config", "--capture=no", "--quiet", "--disable-warnings", "--no-summary"]
     + [word for name in ("cacheprovider", "faulthandler", "junitxml", "pastebin", "doctest") for word in ("-p", f"no:{name}")]
 )
@@ -105,17 +105,20 @@ def failure(pytest, call):
 
 
 def run(config, file, done, socket):
-    import pytest
-
     link = Link(socket)
     sandlot_subject.grading_seed = int(config["gradingSeed"])
     sandlot_subject._exchange = link.exchange
     check_source(link, file)
     child_guard.install(link, file)
-    sys.path.append(TESTS)
+    run_file(link, config, file, done, TESTS, "--noconftest")
+
+
+def run_file(link, config, file, done, folder, *options):
+    import pytest
+
+    sys.path.append(folder)
     plugin = reporter(pytest, link, config, file, done)
-    pytest.main([*OPTIONS, f"{TESTS}/{file}"], plugins=[plugin])
+    pytest.main([*OPTIONS, *options, "--rootdir", folder, f"{folder}/{file}"], plugins=[plugin])
     # A session that was ended in the middle is no end of the file; the runner blames the test that ended it.
     if not plugin.left:
         link.send(kind="done")
-

@@ -70,10 +70,10 @@ def described(err):
         return err[0].__name__
 
 
-def load(file):
-    """The test file as a module of a neutral name; helpers below /tests may be imported, after the standard library."""
-    sys.path.append(TESTS)
-    spec = importlib.util.spec_from_file_location("hidden_tests", f"{TESTS}/{file}")
+def load(file, folder):
+    """The test file as a module of a neutral name; helpers beside it may be imported, after the standard library."""
+    sys.path.append(folder)
+    spec = importlib.util.spec_from_file_location("hidden_tests", f"{folder}/{file}")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
@@ -87,9 +87,13 @@ def run(config, file, done, socket):
     check_source(link, file)
     child_guard.install(link, file)
     try:
-        module = load(file)
+        run_file(link, config, file, done, TESTS)
     except ImportError as error:
         unloadable(link, file, error)
+
+
+def run_file(link, config, file, done, folder):
+    module = load(file, folder)
     order = random.Random(f"{config['gradingSeed']}:{file}")
     kinds = (item for item in vars(module).values() if isinstance(item, type) and issubclass(item, unittest.TestCase))
     classes = list(dict.fromkeys(kind for kind in kinds if kind.__module__ == module.__name__))
