@@ -1,29 +1,29 @@
 /** Starts evaluations: finds the tasks of a target, picks the policy it names, and runs `run/evaluate.ts` over them. */
 import { createHash } from "node:crypto";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { resolve } from "node:path";
 import type { AppOptions } from "./app-options.ts";
-import { openGenerator, openMachinery, requireSandboxes, runtime, SYSTEM_TEXT } from "./app-parts.ts";
+import { openMachinery, requireSandboxes, runtime, SYSTEM_TEXT } from "./app-parts.ts";
 import type { ProviderName } from "./app-provider.ts";
+import { tasksOf } from "./app-tasks.ts";
 import { openTrainedPolicy } from "./app-train.ts";
 import { Failure } from "./core/errors.ts";
 import { canonicalJson } from "./core/json.ts";
 import type { Policy } from "./core/policy.ts";
-import { deriveSeed } from "./core/random.ts";
+import type { FileContent } from "./core/sandbox-files.ts";
 import type { RunRow, Store } from "./core/store.ts";
 import type { Task } from "./core/task.ts";
 import { nopPolicy } from "./policy/nop.ts";
 import { openaiPolicy } from "./policy/openai.ts";
 import { scriptPolicy } from "./policy/oracle.ts";
+import { readScriptFile } from "./policy/script-file.ts";
 import { evaluate } from "./run/evaluate.ts";
 import { recipeSchema } from "./run/recipe.ts";
 import type { EvaluateSummary } from "./run/report.ts";
 import { openStore } from "./store/open-store.ts";
-import { readTaskFolder } from "./task/read-folder.ts";
-import { findTasks } from "./task/task-set.ts";
 
 export interface EvaluateOptions {
-  /** `oracle`, `nop`, `openai:MODEL`, or a training run (its id, a beginning of it, or `latest`), whose newest checkpoint then acts. */
+  /** `oracle`, `nop`, `script:FILE`, `openai:MODEL`, or a training run (its id, a beginning of it, or `latest`), whose newest checkpoint then acts. */
   readonly policy: string;
   /** Address of an OpenAI-compatible endpoint; null takes the client's own default. */
   readonly baseUrl: string | null;
@@ -65,12 +65,12 @@ export async function evaluateTarget(
   // A grading may hold two sandboxes at once, one for its tests and one for the graded program.
   const { concurrency, snapshots, provider } = options;
   const sandbox = { ...defaults.sandbox, lentMax: 2 * concurrency, snapshots, provider };
-  const machinery = openMachinery(sandbox, availableParallelism(), store, systemTextOf(options));
+  const machinery = openMachinery(sandbox, availableParallelism(), store, systemTextOf(options), defaults);
   const runId = runtime.id();
   let chosen: ChosenPolicy | null = null;
   try {
     chosen = await policyOf(options, store, app.dataFolder);
-    const config = canonicalJson({ target: taskSet, ...options });
+    const config = canonicalJson({ target: taskSet, folder: resolve(target), ...options });
     const recipeHash = createHash("sha256").update(config).digest("hex");
     const name = `evaluate-${taskSet}`;
     await store.createRun({
@@ -93,7 +93,7 @@ export async function evaluateTarget(
       runEpisode: machinery.runEpisode,
       tasks,
       policyFor: chosen.policyFor,
-      filesFor: (task) => (options.policy === "oracle" ? task.oracle.files : []),
+      filesFor: chosen.filesFor,
       episodesPerTask: options.episodesPerTask,
       k: options.k,
       seed: options.seed,
@@ -127,18 +127,25 @@ function refuseCredentials(baseUrl: string | null): void {
 
 /** A trained run's model is shown the instruction alone, as in its training. */
 function systemTextOf({ policy }: EvaluateOptions): string | null {
-  return ["oracle", "nop"].includes(policy) || policy.startsWith("openai:") ? SYSTEM_TEXT : null;
+  return ["oracle", "nop"].includes(policy) || /^(openai|script):/.test(policy) ? SYSTEM_TEXT : null;
 }
 
 interface ChosenPolicy {
   readonly policyFor: (task: Task) => Policy;
+  /** Files a policy brings with it. */
+  readonly filesFor: (task: Task) => readonly FileContent[];
   close(): Promise<void>;
 }
 
 async function policyOf(options: EvaluateOptions, store: Store, dataFolder: string): Promise<ChosenPolicy> {
-  const nothingToClose = async (): Promise<void> => undefined;
-  if (options.policy === "oracle") return { policyFor: (task) => scriptPolicy(task.oracle), close: nothingToClose };
-  if (options.policy === "nop") return { policyFor: () => nopPolicy(), close: nothingToClose };
+  const rest = { filesFor: () => [], close: async (): Promise<void> => undefined };
+  if (options.policy === "oracle")
+    return { ...rest, policyFor: (task) => scriptPolicy(task.oracle), filesFor: (task) => task.oracle.files };
+  if (options.policy === "nop") return { ...rest, policyFor: () => nopPolicy() };
+  if (options.policy.startsWith("script:")) {
+    const script = await readScriptFile(options.policy.slice("script:".length));
+    return { ...rest, policyFor: () => scriptPolicy(script), filesFor: () => script.files };
+  }
   if (options.policy === "openai:") {
     throw new Failure(
       "config_invalid",
@@ -153,11 +160,11 @@ async function policyOf(options: EvaluateOptions, store: Store, dataFolder: stri
       temperature: options.temperature,
       runtime,
     });
-    return { policyFor: () => policy, close: nothingToClose };
+    return { ...rest, policyFor: () => policy };
   }
   const run = await trainedRun(store, options.policy);
   const trained = await openTrainedPolicy(run, dataFolder, options.temperature);
-  return { policyFor: () => trained.policy, close: trained.close };
+  return { ...rest, policyFor: () => trained.policy, close: trained.close };
 }
 
 const PREFIX_MIN = 4;
@@ -171,32 +178,6 @@ async function trainedRun(store: Store, asked: string): Promise<RunRow> {
   if (found !== undefined) return found;
   throw new Failure(
     "config_invalid",
-    `--policy ${asked} is neither oracle, nop, openai:MODEL, latest, nor one training run of this data folder. List runs: sandlot run list`,
+    `--policy ${asked} is neither oracle, nop, script:FILE, openai:MODEL, latest, nor one training run of this data folder. List runs: sandlot run list`,
   );
-}
-
-/** A task folder, a generator folder, or a folder of task folders. */
-async function tasksOf(
-  target: string,
-  options: EvaluateOptions,
-): Promise<{ readonly tasks: readonly Task[]; readonly taskSet: string }> {
-  const found = await findTasks(target);
-  const generators = found.filter((entry) => entry.kind === "generator");
-  const folders = found.filter((entry) => entry.kind === "folder");
-  if (folders.length > 0) {
-    const tasks = await Promise.all(folders.map((entry) => readTaskFolder(entry.folder)));
-    return { tasks, taskSet: `${tasks.length}-folders` };
-  }
-  const [first] = generators;
-  if (first === undefined) {
-    throw new Failure(
-      "task_not_found",
-      `There is no task.toml and no generator.ts in ${target}. Try tasks/ or tasks/generator/first-light.`,
-    );
-  }
-  const generator = await openGenerator(first.folder);
-  const split = options.split ?? generator.splits.find((name) => name !== "train") ?? generator.splits[0] ?? "train";
-  const seed = deriveSeed(options.seed, "tasks");
-  const tasks = Array.from({ length: options.tasksMax }, (_, index) => generator.generate({ split, index, seed }));
-  return { tasks, taskSet: join(`${generator.name}@${generator.version}`, split) };
 }

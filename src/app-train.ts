@@ -27,7 +27,7 @@ import { batchId } from "./trainer/batch.ts";
 import { createTrainer } from "./trainer/train-step.ts";
 
 /** What a run needs to go on after its process is gone; stored with the run as JSON. */
-interface StoredConfig {
+export interface StoredConfig {
   readonly recipe: Recipe;
   readonly generatorFolder: string;
   /** The generator and its version when the run began: another version makes other tasks of the same seeds. */
@@ -192,7 +192,7 @@ async function runTraining(
 }
 
 /** Tasks by split and position, remembered, since every member of a group asks for the same one. */
-function taskReader(generator: TaskGenerator, seed: number): (split: string, index: number) => Task {
+export function taskReader(generator: TaskGenerator, seed: number): (split: string, index: number) => Task {
   const known = new Map<string, Task>();
   return (split, index) => {
     const key = `${split}:${index}`;
