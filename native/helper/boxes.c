@@ -86,6 +86,11 @@ static struct box *find(const char *id) {
   return box;
 }
 
+pid_t box_pid(const char *id) {
+  const struct box *box = id[0] == 0 ? NULL : find(id);
+  return box == NULL || box->is_dead ? 0 : box->pid;
+}
+
 void box_copy(const char *id, const char *layer) {
   struct box *box = find(id);
   errno = ESRCH;

@@ -29,6 +29,7 @@ enum frame_type {
   FRAME_RESIZE = 9,         /* of a terminal: u32 columns, u32 rows */
   FRAME_OUTPUT_CREDIT = 10, /* flags: the stream; u32 bytes the other side took */
   FRAME_PING = 11,          /* answered by an empty reply */
+  FRAME_TRACE = 12,         /* to the zygote, in the place of a create frame: see trace.c */
   FRAME_RELAY = 16, /* flags: the port to listen on; 0 stops it */
   FRAME_RELAY_SEND = 17,
   FRAME_RELAY_CLOSE = 18, /* flags: RELAY_HALF, RELAY_DONE, or 0 to cut it short */
@@ -149,6 +150,10 @@ void merge_start(const char *name, const int *mounts, int count, int freezer);
 void merge_reaped(pid_t pid, int status);
 void merges_kill(void);
 bool merge_folders(const int *sources, int count, int target); /* run in a child; false with errno */
+
+/* trace.c */
+pid_t box_pid(const char *id); /* of a live sandbox's first process, or 0 */
+void trace_start(int channel, pid_t pid, const char *text, size_t bytes); /* takes the channel over */
 
 /* tags.c: before the host's /proc is out of sight */
 bool tags_open(void);

@@ -121,6 +121,15 @@ static void create(struct waiting *from, uint32_t bytes) {
   box_create(&request, fd);
 }
 
+static void trace(struct waiting *from, uint32_t bytes) {
+  const char *text = (const char *)from->bytes + FRAME_HEADER;
+  pid_t pid = text[bytes - 1] == 0 ? box_pid(text) : 0;
+  if (pid == 0) return refuse(from, "find the sandbox");
+  int fd = from->fd;
+  from->fd = -1;
+  trace_start(fd, pid, text, bytes);
+}
+
 /* Reads exactly one frame and not a byte more: what follows belongs to the agent. */
 static void read_create(struct waiting *from) {
   if (from->is_over) {
@@ -136,11 +145,11 @@ static void read_create(struct waiting *from) {
     if (from->have >= FRAME_HEADER) {
       memcpy(&bytes, from->bytes, 4);
       memcpy(&type, from->bytes + 8, 2);
-      if (type != FRAME_CREATE || bytes == 0 || bytes > CREATE_BYTES_MAX) break;
+      if ((type != FRAME_CREATE && type != FRAME_TRACE) || bytes == 0 || bytes > CREATE_BYTES_MAX) break;
       want = FRAME_HEADER + bytes;
     }
     if (from->have == want && want > FRAME_HEADER) {
-      return create(from, bytes);
+      return type == FRAME_TRACE ? trace(from, bytes) : create(from, bytes);
     }
     ssize_t got = recv(from->fd, from->bytes + from->have, want - from->have, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;

@@ -270,13 +270,16 @@ export interface SandboxEvent {
 
 /** A running record of a sandbox. It ends with the sandbox; what it saw stays readable. */
 export interface SandboxTrace {
-  /** What was seen up to now, in order, at most 4,000 events; `dropped` counts all that came too fast or were too many. */
-  log(): {
+  /**
+   * What was seen up to now, in order, at most 4,000 events. The same event is told eight times at most; `dropped` counts
+   * what came too fast or was too much. Never throws.
+   */
+  log(): Promise<{
     /** By the monotonic clock of the runtime. */
     readonly startedAt: number;
     readonly events: readonly SandboxEvent[];
     readonly dropped: number;
-  };
+  }>;
 }
 
 /** A handle. After the sandbox's end every call but `networkLog` and `destroy` throws `sandbox_lost`, `_killed` or `_destroyed`. */

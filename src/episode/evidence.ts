@@ -97,7 +97,7 @@ export class EvidenceRecorder {
       changesDropped = all.length - kept.length;
       changes = await this.#looked(kept, artifacts);
     });
-    const log = this.#trace?.log() ?? { startedAt: this.#startedAt, events: [], dropped: 0 };
+    const log = (await this.#trace?.log()) ?? { startedAt: this.#startedAt, events: [], dropped: 0 };
     return {
       changes,
       changesDropped,

@@ -10,6 +10,7 @@ import type {
   ResetReport,
   Sandbox,
   SandboxInfo,
+  SandboxTrace,
   Snapshot,
   SnapshotOptions,
 } from "../core/sandbox.ts";
@@ -47,6 +48,8 @@ export interface AgentSandboxOptions {
   readonly renewal?: Renewal;
   /** Without it `setNetwork` throws `unsupported` unless the mode stays, and `networkLog` is empty. */
   readonly networkControl?: Pick<NetworkControl, "set" | "log">;
+  /** Absent where the provider has no recorder. */
+  readonly trace?: (watched: readonly string[]) => Promise<SandboxTrace | null>;
 }
 
 const EMPTY_LOG: NetworkLog = { attempts: [], attemptsDropped: 0, allowed: 0, refused: 0, bytesIn: 0, bytesOut: 0 };
@@ -58,13 +61,15 @@ export function agentSandbox(options: AgentSandboxOptions): Sandbox {
 
 /** The same with a life its maker keeps hold of. */
 export function agentSandboxWith(life: SandboxLife, options: AgentSandboxOptions): Sandbox {
-  const { info, context } = options;
+  const { info, context, trace } = options;
+  const traced = trace === undefined ? {} : { trace: tracedBy(life, trace) };
   return {
     id: info.id,
     info,
     ...commandMethods(life, context),
     ...fileMethods(life, options),
     ...renewalMethods(life, options),
+    ...traced,
     setNetwork: (policy) => setNetwork(life, options, policy),
     networkLog: () => options.networkControl?.log() ?? EMPTY_LOG,
     stats: async () => {
@@ -78,6 +83,13 @@ export function agentSandboxWith(life: SandboxLife, options: AgentSandboxOptions
       await life.track(() => context.client.ask(FRAME.freeze));
     },
     destroy: () => life.end("was destroyed"),
+  };
+}
+
+function tracedBy(life: SandboxLife, trace: NonNullable<Sandbox["trace"]>): NonNullable<Sandbox["trace"]> {
+  return async (watched) => {
+    life.refuseEnded();
+    return life.track(() => trace(watched));
   };
 }
 

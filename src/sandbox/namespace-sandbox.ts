@@ -14,6 +14,7 @@ import { type NetworkControl, networkControl } from "./proxy/network-control.ts"
 import type { ProxyOptions } from "./proxy/proxy.ts";
 import { type SandboxLife, sandboxLife } from "./sandbox-life.ts";
 import { SandboxLineage } from "./sandbox-lineage.ts";
+import { traceSandbox } from "./sandbox-trace.ts";
 
 /** A label with which a caller that tries a creation again gets the sandbox of its first try; forks do not carry it. */
 export const RETRY_LABEL = "retryKey";
@@ -128,7 +129,16 @@ class Opened implements NamespaceSandbox {
     };
     this.#life = sandboxLife({ info, context, lifetimeMs, ...(idleMs === undefined ? {} : { idleMs }), onGone });
     const renewal = this.#lineage === null ? {} : { renewal: this.#lineage };
-    this.#sandbox = agentSandboxWith(this.#life, { info, context, lifetimeMs, ...renewal, networkControl: network });
+    const trace: Sandbox["trace"] = async (watched) => {
+      const { zygote } = parts.engine;
+      /* Only root of the machine may ask the kernel. */
+      if (zygote.groups.ids !== "root") return null;
+      return traceSandbox(parts.runtime, await zygote.connect(), this.#machine.boxId, watched);
+    };
+    this.#sandbox = agentSandboxWith(this.#life, {
+      ...{ info, context, lifetimeMs, ...renewal, trace },
+      networkControl: network,
+    });
   }
 
   get sandbox(): Sandbox {
