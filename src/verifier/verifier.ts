@@ -7,6 +7,7 @@ import type { GradeRequest, Verifier } from "../core/verifier.ts";
 import { gradeMatch } from "./match.ts";
 import { nodeTestTemplate } from "./node-test.ts";
 import { pytestTemplate } from "./pytest.ts";
+import { shellTemplate } from "./shell.ts";
 import { type Graded, specOf, type Template } from "./template.ts";
 import { tierScore } from "./tier-score.ts";
 import { turnTaker } from "./turn-taker.ts";
@@ -23,6 +24,7 @@ export function createVerifier({ runtime }: { readonly runtime: Runtime }): Veri
     unittest: unittestTemplate(parts),
     pytest: pytestTemplate(parts),
     "node-test": nodeTestTemplate(parts),
+    shell: shellTemplate(parts),
   };
   return {
     version: VERSION,
