@@ -7,6 +7,7 @@ import { buildNative, type NativeBuild } from "../native/build.ts";
 import { checkAll } from "./app-check.ts";
 import { evaluateTarget } from "./app-evaluate.ts";
 import { packageFolder, runtime } from "./app-parts.ts";
+import { reviewFinding as addReview, detectAgain, regrade as regradeStored } from "./app-regrade.ts";
 import { resumeTraining, startTraining } from "./app-train.ts";
 import { Failure } from "./core/errors.ts";
 import type { ProbeLine, ProbeReport, SandboxProvider } from "./core/sandbox.ts";
@@ -24,6 +25,9 @@ export const train = startTraining;
 export const resume = resumeTraining;
 export const evaluate = evaluateTarget;
 export const checkTasks = checkAll;
+export const regrade = regradeStored;
+export const detect = detectAgain;
+export const reviewFinding = addReview;
 export const listTasks = findTasks;
 /** Every metric a run stores, with its meaning. */
 export const metricCatalogue = METRICS;

@@ -1,6 +1,8 @@
 /** `sandlot episode`: what really happened in one episode, and its sandbox as it was after a turn. */
 import type { Command } from "commander";
 import { Failure } from "../core/errors.ts";
+import type { FindingRow } from "../core/finding.ts";
+import type { RegradeRow } from "../core/store.ts";
 import { commandName } from "./command-name.ts";
 import { action, type CliContext } from "./context.ts";
 import { episodeJson, episodeReplay } from "./episode-replay.ts";
@@ -8,6 +10,8 @@ import { printableLine } from "./escape.ts";
 import { wholeNumber } from "./evaluate.ts";
 import { EXIT } from "./exit-code.ts";
 import { findRun } from "./find-run.ts";
+import { findingText } from "./finding-text.ts";
+import { numberText, timeText } from "./format.ts";
 import { atTerminal, LOGIN_SHELL } from "./persons-terminal.ts";
 import { withReader } from "./run.ts";
 
@@ -77,10 +81,34 @@ async function showEpisode(context: CliContext, args: readonly unknown[]): Promi
       const had = isPlanned ? "That episode has not ended." : planned;
       throw new Failure("not_found", `Run ${runId} has no record of episode ${episodeNo}. ${had}`);
     }
-    if (context.isJson) context.json(await episodeJson(stored));
-    else context.print(await episodeReplay(stored, context));
+    const findings = await store.findings({ runId, episodeNo });
+    const regrades = await store.regrades(runId, episodeNo);
+    if (context.isJson) context.json({ ...(await episodeJson(stored)), findings, regrades });
+    else context.print([await episodeReplay(stored, context), ...afterwards(findings, regrades, context)].join("\n\n"));
     return EXIT.done;
   });
+}
+
+/** What was said of the episode beside its record: findings, and verdicts given later. */
+function afterwards(
+  findings: readonly FindingRow[],
+  regrades: readonly RegradeRow[],
+  context: CliContext,
+): readonly string[] {
+  const { paint } = context;
+  const parts: string[] = [];
+  if (findings.length > 0) {
+    parts.push(`${paint("bold", "Findings")}\n${findings.map((row) => findingText(row, context)).join("\n")}`);
+  }
+  if (regrades.length > 0) {
+    const lines = regrades.map(({ regradeId, gradedAt, reward, failure, isAdopted }) => {
+      const said =
+        failure === null ? `reward ${numberText(reward)}` : `${failure.code}: ${printableLine(failure.message)}`;
+      return `  ${timeText(gradedAt)} UTC  regrade ${printableLine(regradeId)}  ${said}${isAdopted ? ", adopted" : ""}`;
+    });
+    parts.push(`${paint("bold", "Later verdicts")}\n${lines.join("\n")}`);
+  }
+  return parts;
 }
 
 /** `RUN 12` and `RUN-12` mean the same. Throws `request_invalid` when there is no number. */

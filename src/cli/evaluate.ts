@@ -4,6 +4,7 @@ import type { ProviderName } from "../app-provider.ts";
 import { action, type CliContext } from "./context.ts";
 import { evaluateTable } from "./evaluate-table.ts";
 import { EXIT } from "./exit-code.ts";
+import { findingsSection } from "./finding-text.ts";
 import { providerOption } from "./provider-option.ts";
 import { watchRun } from "./watch-run.ts";
 
@@ -32,7 +33,11 @@ export function addEvaluate(program: Command): void {
     .summary("pass@1, pass@k and their intervals")
     .description("Runs a policy on tasks and reports how often it solves them, with 95 % intervals.")
     .argument("<tasks>", "a folder of tasks, one task's folder, or a generator's folder")
-    .option("--policy <policy>", "oracle, nop, openai:MODEL, or a training run: its id or latest", "oracle")
+    .option(
+      "--policy <policy>",
+      "oracle, nop, script:FILE, openai:MODEL, or a training run: its id or latest",
+      "oracle",
+    )
     .option("--base-url <url>", "base URL of the OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1")
     .option("--key-variable <name>", "environment variable that holds the endpoint's key")
     .option("--episodes <count>", "episodes per task", wholeNumber(1, COUNT_MAX), 1)
@@ -76,6 +81,8 @@ async function evaluate(context: CliContext, args: readonly unknown[], flags: Ev
     app.evaluate(String(args[0]), options, { ...watched, dataFolder: app.dataFolder(process.env) }),
   );
   context.print(evaluateTable(summary, context));
+  const findings = findingsSection(summary.findings ?? [], context);
+  if (findings !== "") context.print(`\n${findings}`);
   context.json(summary);
   if (signalExit !== null) return signalExit;
   // A rate over fewer episodes than were asked for is no pass, whatever it says.

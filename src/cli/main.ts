@@ -12,7 +12,9 @@ import { addEpisode } from "./episode.ts";
 import { printable } from "./escape.ts";
 import { addEvaluate } from "./evaluate.ts";
 import { EXIT, exitCodeOf } from "./exit-code.ts";
+import { addFinding } from "./finding.ts";
 import { addImage } from "./image.ts";
+import { addDetect, addRegrade } from "./regrade.ts";
 import { addRun } from "./run.ts";
 import { addSandbox } from "./sandbox.ts";
 import { addSetup } from "./setup.ts";
@@ -48,6 +50,9 @@ Exit codes: 0 done, 1 a gate failed, 2 usage or configuration, 3 the machine lac
     addEvaluate,
     addRun,
     addEpisode,
+    addFinding,
+    addRegrade,
+    addDetect,
     addTask,
     addSandbox,
     addImage,

@@ -1,6 +1,7 @@
 /** `sandlot run list|show|resume`: the runs of this data folder. */
 import type { Command } from "commander";
 import type { RunRow, Store, TrajectoryRow } from "../core/store.ts";
+import { findingGroups } from "../run/finding-groups.ts";
 import type { EvaluateSummary, TrainSummary } from "../run/report.ts";
 import { commandName, shippedPath } from "./command-name.ts";
 import { action, type CliContext } from "./context.ts";
@@ -8,6 +9,7 @@ import { printableLine } from "./escape.ts";
 import { evaluateTable } from "./evaluate-table.ts";
 import { EXIT } from "./exit-code.ts";
 import { findRun } from "./find-run.ts";
+import { findingsSection } from "./finding-text.ts";
 import { countText, numberText, sparkline, timeText } from "./format.ts";
 import { metricsTable } from "./metrics-table.ts";
 import { pairsText, tableText } from "./table.ts";
@@ -119,7 +121,8 @@ async function showRun(
     // Those of steps that were rolled back are there until the steps are taken again.
     const points = stored.filter(({ step }) => step <= run.step);
     const usage = await store.usage();
-    context.json({ ...withoutTexts(run), config: JSON.parse(run.config), counts, points, usage });
+    const findings = findingGroups(await store.findings({ runId: run.runId }));
+    context.json({ ...withoutTexts(run), config: JSON.parse(run.config), counts, points, usage, findings });
     const owner = run.owner === null ? "" : `, live in process ${run.owner.pid} since ${timeText(run.owner.since)}`;
     const reason = run.reason === null ? "" : `: ${printableLine(run.reason)}`;
     const curves = ["reward", "loss", "kl", "entropy"].flatMap((id): [string, string][] => {
@@ -143,6 +146,7 @@ async function showRun(
       ])}`,
     );
     context.print(episodesText(await store.episodes(run.runId), context));
+    if (findings.length > 0) context.print(`\n${findingsSection(findings, context)}`);
     if (run.summary !== null) context.print(summaryText(run, run.summary, context));
     else if (run.owner === null && run.kind === "train")
       context.print(`\nGo on with it: ${commandName()} run resume ${run.runId}`);

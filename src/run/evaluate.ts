@@ -16,6 +16,7 @@ import { failureBudget } from "../rollout/failure-budget.ts";
 import { runReadyEpisodes } from "../rollout/scheduler.ts";
 import { groupSource, laySections } from "../rollout/source.ts";
 import { failureWarnings } from "./failure-warnings.ts";
+import { findingGroups } from "./finding-groups.ts";
 import { progressBoard } from "./progress.ts";
 import type { Recipe } from "./recipe.ts";
 import type { EvaluateSummary } from "./report.ts";
@@ -111,7 +112,9 @@ export async function evaluate(parts: EvaluateParts): Promise<EvaluateSummary> {
     board.close();
   }
   const rows = await store.episodes(runId);
-  const summary = { ...summarizeRows(rows, parts), wallSeconds: (runtime.monotonic() - startedAt) / 1_000 };
+  const findings = findingGroups(await store.findings({ runId }));
+  const wallSeconds = (runtime.monotonic() - startedAt) / 1_000;
+  const summary = { ...summarizeRows(rows, parts), findings, wallSeconds };
   await store.updateRun(runId, { state, summary: JSON.stringify(summary) });
   onEvent({ kind: "run-ended", runId, state });
   return summary;

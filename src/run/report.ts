@@ -1,6 +1,7 @@
 /** What a run prints at its end. `train --json` puts a TrainSummary on its last line; names are equal on the wire. */
 import type { PassRate } from "../core/events.ts";
 import type { OutcomeClass } from "../core/outcome.ts";
+import type { FindingGroup } from "./finding-groups.ts";
 
 export interface HeldOut {
   readonly before: PassRate;
@@ -58,6 +59,8 @@ export interface EvaluateSummary {
     readonly graded: number;
     readonly meanReward: number | null;
   }[];
+  /** What detectors said, by detector; absent in summaries of older versions. */
+  readonly findings?: readonly FindingGroup[];
   readonly wallSeconds: number;
   readonly dataFolder: string;
 }

@@ -5,6 +5,7 @@
  */
 import { Failure } from "../core/errors.ts";
 import { canonicalJson } from "../core/json.ts";
+import { namedBodies } from "../core/named-bodies.ts";
 import type { Lease } from "../core/store.ts";
 import { TRAJECTORY_SCHEMA_VERSION, type Trajectory, type TrajectoryRecord } from "../core/trajectory.ts";
 import { type Content, sha256 } from "./pack.ts";
@@ -89,21 +90,6 @@ function checkBodies({ document, bodies }: TrajectoryRecord): void {
   for (const [field, hash] of namedBodies(document)) {
     if (!bodies.has(hash)) throw invalid(document, `${field} names body ${hash}, which is not among its bodies`);
   }
-}
-
-function* namedBodies(document: Trajectory): Iterable<readonly [field: string, hash: string]> {
-  for (const [position, node] of document.nodes.entries()) yield [`nodes[${position}].body`, node.body];
-  for (const [position, turn] of document.turns.entries()) {
-    yield [`turns[${position}].textBlob`, turn.textBlob];
-    if (turn.responseBlob !== null) yield [`turns[${position}].responseBlob`, turn.responseBlob];
-    for (const [call, { observation }] of turn.toolCalls.entries()) {
-      yield [`turns[${position}].toolCalls[${call}].observation.contentBlob`, observation.contentBlob];
-      yield [`turns[${position}].toolCalls[${call}].observation.rawBlob`, observation.rawBlob];
-    }
-  }
-  for (const [position, artifact] of document.artifacts.entries()) yield [`artifacts[${position}].hash`, artifact.hash];
-  if (document.answerBlob !== null) yield ["answerBlob", document.answerBlob];
-  if (document.evidenceBlob !== null) yield ["evidenceBlob", document.evidenceBlob];
 }
 
 function checkTokens({ document, segment }: TrajectoryRecord): void {

@@ -99,7 +99,7 @@ function adding(database: DatabaseSync, clock: () => number): Pick<FindingStatem
       for (const finding of findings) {
         const { detector, detectorVersion, tier, pattern, effect, isPunished, summary, turn, file, line } = finding;
         const evidence = JSON.stringify(finding.evidence);
-        const key = contentKey(finding);
+        const key = contentKey(runNo, episodeNo, finding);
         added += Number(
           insert.run(
             ...[runNo, episodeNo, key, detector, detectorVersion, tier, pattern, effect],
@@ -112,9 +112,9 @@ function adding(database: DatabaseSync, clock: () => number): Pick<FindingStatem
   };
 }
 
-/** What a finding says, without the version of who said it: a newer detector that says the same adds nothing. */
-function contentKey({ detectorVersion: _version, ...said }: Finding): string {
-  return hash("sha256", canonicalJson(said), "hex").slice(0, 12);
+/** What a finding says and of whom, without the version of who said it: a newer detector that says the same adds nothing. */
+function contentKey(runNo: number, episodeNo: number, { detectorVersion: _version, ...said }: Finding): string {
+  return hash("sha256", canonicalJson([runNo, episodeNo, said]), "hex").slice(0, 12);
 }
 
 function findingRow({ findingNo: _no, isPunished, evidence, ...row }: StoredFinding): FindingRow {
