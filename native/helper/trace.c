@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,8 @@
 #define TOLD_MAX 6000   /* events told in all */
 #define SAME_MAX 8      /* the same event is told so often */
 #define SEEN_SLOTS 8192 /* a power of two */
+#define URGENT_MAX 20000 /* events; then the recorder takes its time */
+#define KNOWN_MAX 256   /* processes whose numbers inside are remembered */
 #define LATE_MAX 64     /* execs are told before they have happened: so many wait for their words, */
 #define LATE_US 20000   /* each for so long */
 
@@ -49,6 +52,16 @@ static struct late {
   uint64_t at_us;
 } late[LATE_MAX];
 static int late_count;
+static struct { pid_t pid; uint32_t inside; } known[KNOWN_MAX];
+static unsigned handled;
+
+/* A short program must be looked at while there is one, which takes microseconds. Who makes many events is not to be worked
+   for at that price. */
+static void hurry(bool is_urgent) {
+  struct sched_param param = {.sched_priority = is_urgent ? 1 : 0};
+  sched_setscheduler(0, is_urgent ? SCHED_FIFO : SCHED_OTHER, &param);
+  setpriority(PRIO_PROCESS, 0, is_urgent ? -10 : 10);
+}
 
 static bool is_below(const char *path, const char *folder) {
   size_t length = strlen(folder);
@@ -137,13 +150,16 @@ static ssize_t read_of(pid_t pid, const char *name, char *to, size_t room) {
 static uint32_t pid_inside(pid_t pid) {
   char text[2048];
   ssize_t got = read_of(pid, "status", text, sizeof text - 1);
-  if (got <= 0) return 0;
+  typeof(*known) *memory = &known[(unsigned)pid % KNOWN_MAX];
+  if (got <= 0) return memory->pid == pid ? memory->inside : 0;
   text[got] = 0;
   const char *line = strstr(text, "\nNSpid:");
   if (line == NULL) return 0;
   const char *end = strchr(line + 1, '\n'), *number = end;
   while (number != NULL && number > line && number[-1] != '\t' && number[-1] != ' ') number--;
-  return number == NULL ? 0 : (uint32_t)strtoul(number, NULL, 10);
+  if (number == NULL) return 0;
+  memory->pid = pid;
+  return memory->inside = (uint32_t)strtoul(number, NULL, 10);
 }
 
 static bool names_word(const char *words, size_t length, const char *path) {
@@ -241,6 +257,7 @@ static bool tell_exec(pid_t pid, uint64_t at_us, const char *path, bool is_last_
 
 static void take_exec(pid_t pid, const char *path) {
   uint64_t at_us = clock_us() - began_us;
+  pid_inside(pid);
   if (tell_exec(pid, at_us, path, late_count == LATE_MAX)) return;
   char *copy = strdup(path);
   if (copy == NULL) lost++;
@@ -262,6 +279,7 @@ static void take(const struct fanotify_event_metadata *event) {
   char link[64], path[PATH_BYTES];
   uint64_t now = clock_us() - began_us;
   if (event->mask & FAN_Q_OVERFLOW) lost++;
+  if (++handled == URGENT_MAX) hurry(false);
   if (event->fd < 0) return;
   snprintf(link, sizeof link, "self/fd/%d", event->fd);
   ssize_t length = readlinkat(proc, link, path, sizeof path - 1);
@@ -334,7 +352,7 @@ __attribute__((noreturn)) static void record(int given, pid_t pid) {
   box = pid;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_NAME, "sandlot-trace");
-  setpriority(PRIO_PROCESS, 0, -15); /* to look at a program while there is one; it works for microseconds */
+  hurry(true);
   proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
   int alive = (int)syscall(SYS_pidfd_open, pid, 0);
   if (proc < 0 || alive < 0) refuse("find the sandbox");
