@@ -118,7 +118,7 @@ function storedEpisode(change: Partial<Trajectory> = {}): StoredTrajectory {
     verification: null,
     artifacts: [],
     answerBlob: body("return sum(x)"),
-    collected: { missing: [] },
+    collected: { missing: [], visible: [] },
     evidenceBlob: null,
     timing: { model: 40, tool: 2_300, verify: 120 },
     resource: null,

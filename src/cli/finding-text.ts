@@ -77,9 +77,14 @@ function placeText({ episodeNo, turn, file, line, taskKey, policyVersion, patter
 
 /** What the finding changes, in words. */
 export function effectText({ tier, isPunished, review }: Pick<FindingRow, "tier" | "isPunished" | "review">): string {
-  if (tier === "A" && isPunished) return "effect: the outcome is cheating, by the run's option reward.cheating";
+  const isCleared = review === "legitimate" || review === "detector-defect";
+  if (tier === "A" && isPunished) {
+    return isCleared
+      ? "effect: cleared; sandlot regrade RUN --verifier current --adopt gives it the reward of its verdict"
+      : "effect: the outcome is cheating, by the run's option reward.cheating";
+  }
   if (tier !== "A" && tier !== "B") return "effect: none on reward or training";
-  if (review === "legitimate" || review === "detector-defect") return "effect: none any more; the episode trains again";
+  if (isCleared) return "effect: none any more; the episode trains again";
   if (review === "task-defect") return "effect: no episode of this task trains, in any run";
   const until = review === "confirmed" ? "" : " until it is reviewed";
   return `effect: the reward stays on record; tokens that it would reward do not train${until}`;

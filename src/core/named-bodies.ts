@@ -13,6 +13,8 @@ export function* namedBodies(document: Trajectory): Iterable<readonly [field: st
     }
   }
   for (const [position, artifact] of document.artifacts.entries()) yield [`artifacts[${position}].hash`, artifact.hash];
+  for (const [position, file] of (document.collected?.visible ?? []).entries())
+    yield [`collected.visible[${position}].hash`, file.hash];
   if (document.answerBlob !== null) yield ["answerBlob", document.answerBlob];
   if (document.evidenceBlob !== null) yield ["evidenceBlob", document.evidenceBlob];
 }

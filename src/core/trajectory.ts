@@ -94,6 +94,14 @@ export interface ResourceCurve {
   readonly processes: readonly (number | null)[];
 }
 
+/** A file that crossed from the agent's sandbox. */
+export interface ArtifactRecord {
+  readonly path: string;
+  readonly hash: BodyHash;
+  readonly bytes: number;
+  readonly mode: number;
+}
+
 export type Phase = "queue" | "boot" | "setup" | "model" | "tool" | "freeze" | "verify" | "commit";
 
 export interface Trajectory {
@@ -149,17 +157,14 @@ export interface Trajectory {
     readonly durationMs: number;
     readonly isReused: boolean;
   } | null;
-  readonly artifacts: readonly {
-    readonly path: string;
-    readonly hash: BodyHash;
-    readonly bytes: number;
-    readonly mode: number;
-  }[];
+  readonly artifacts: readonly ArtifactRecord[];
   readonly answerBlob: BodyHash | null;
   /** What collecting met besides the artifacts, so that the graded state can be built again exactly; null when nothing was collected. */
   readonly collected: {
     /** Declared and required paths the agent did not make. */
     readonly missing: readonly string[];
+    /** What the agent left of the visible tests. */
+    readonly visible: readonly ArtifactRecord[];
   } | null;
   /** An `Evidence` as JSON; null when there was no acting sandbox. */
   readonly evidenceBlob: BodyHash | null;

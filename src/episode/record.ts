@@ -8,7 +8,9 @@ import type { Action, Observation, Tool } from "../core/environment.ts";
 import type { EpisodePlan } from "../core/episode.ts";
 import { canonicalJson } from "../core/json.ts";
 import type { Outcome } from "../core/outcome.ts";
+import type { FileContent } from "../core/sandbox-files.ts";
 import type {
+  ArtifactRecord,
   BodyHash,
   MessageNode,
   ToolCallRecord,
@@ -102,20 +104,24 @@ export function buildRecord(input: RecordInput): TrajectoryRecord {
     outcome,
     tests: environment.verdict?.tests ?? [],
     verification: verificationPart(environment),
-    artifacts: (environment.artifacts?.files ?? []).map((file) => ({
-      path: file.path,
-      hash: graph.body(file.bytes),
-      bytes: file.bytes.length,
-      mode: file.mode,
-    })),
+    artifacts: artifactRecords(environment.artifacts?.files ?? [], graph),
     answerBlob: environment.answer === null ? null : graph.body(environment.answer),
-    collected: environment.artifacts === null ? null : { missing: environment.artifacts.missing },
+    collected: collectedPart(environment, graph),
     evidenceBlob: environment.evidence === null ? null : graph.body(JSON.stringify(environment.evidence)),
     timing: timingPart(plan, environment, log),
     resource: resourcePart(environment, graph),
     extra: extraPart(environment, log, segment === null),
   };
   return { document, bodies: graph.bodies, segment, findings: [] };
+}
+
+function artifactRecords(files: readonly FileContent[], graph: MessageGraph): readonly ArtifactRecord[] {
+  return files.map(({ path, bytes, mode }) => ({ path, hash: graph.body(bytes), bytes: bytes.length, mode }));
+}
+
+function collectedPart({ artifacts }: EpisodeEnvironment, graph: MessageGraph): Trajectory["collected"] {
+  if (artifacts === null) return null;
+  return { missing: artifacts.missing, visible: artifactRecords(artifacts.visible ?? [], graph) };
 }
 
 function resourcePart(environment: EpisodeEnvironment, graph: MessageGraph): Trajectory["resource"] {

@@ -2,6 +2,7 @@
 import { Failure } from "../core/errors.ts";
 import type { FileContent } from "../core/sandbox-files.ts";
 import type { StoredTrajectory } from "../core/store.ts";
+import type { ArtifactRecord } from "../core/trajectory.ts";
 import type { Artifacts } from "../core/verifier.ts";
 import { artifactsHash } from "./freeze-and-collect.ts";
 
@@ -12,8 +13,10 @@ import { artifactsHash } from "./freeze-and-collect.ts";
 export async function storedState({ document, body }: StoredTrajectory): Promise<Artifacts | null> {
   const { collected, verification } = document;
   if (collected === null) return null;
-  const files: FileContent[] = [];
-  for (const { path, hash, mode } of document.artifacts) files.push({ path, bytes: await body(hash), mode });
+  const contents = (records: readonly ArtifactRecord[]): Promise<readonly FileContent[]> =>
+    Promise.all(records.map(async ({ path, hash, mode }) => ({ path, bytes: await body(hash), mode })));
+  const files = await contents(document.artifacts);
+  const visible = await contents(collected.visible);
   const answer = document.answerBlob === null ? null : new TextDecoder().decode(await body(document.answerBlob));
   const { missing } = collected;
   const hash = artifactsHash(answer, files, missing);
@@ -23,5 +26,5 @@ export async function storedState({ document, body }: StoredTrajectory): Promise
       `The stored state of episode ${document.id} is not the one that was graded: its hash is ${hash}, not ${verification.artifactsHash}.`,
     );
   }
-  return { answer, files, missing, hash };
+  return { answer, files, missing, hash, ...(visible.length === 0 ? {} : { visible }) };
 }

@@ -59,6 +59,14 @@ test("tier A holds back an episode that was not punished for it, and not one tha
   expect(trains([finding(0, "A")], row(0, { cause: "cheating", reward: 0 }))).toBe("always");
 });
 
+test("an excluded episode never trains, unless a person cleared all that it was punished for", () => {
+  const cheating = row(0, { cause: "cheating", reward: 0 });
+  const trainsExcluded = (findings: FindingRow[]) => quarantine("r", rows, findings, []).trainsOf(cheating, true);
+  expect(trainsExcluded([finding(0, "A")])).toBe("never");
+  expect(trainsExcluded([finding(0, "A", "legitimate"), finding(0, "A")])).toBe("never");
+  expect(trainsExcluded([finding(0, "A", "legitimate"), finding(0, "A", "detector-defect")])).toBe("always");
+});
+
 test("no episode of a task that was set aside trains", () => {
   const aside = [{ taskKey: "t/a", reason: "task-defect", runId: "other", episodeNo: 3 }] as const;
   expect(quarantine("r", rows, [], aside)).toMatchObject({ quarantined: 20 });

@@ -13,8 +13,8 @@ const SHARE_MAX = 0.1;
 
 /** What the findings on some episodes mean for training. */
 export interface Quarantine {
-  /** Whether the tokens of this episode train. */
-  trainsOf(row: TrajectoryRow): Trains;
+  /** Whether the tokens of this episode train; `isExcluded` says that its outcome left them out. */
+  trainsOf(row: TrajectoryRow, isExcluded?: boolean): Trains;
   /** Graded episodes that are held back, wholly or where they would be rewarded. */
   readonly quarantined: number;
   /** Episodes with a finding of tier A, and of tier B. */
@@ -33,6 +33,12 @@ export async function quarantineOf(store: Store, runId: string, rows: readonly T
   return quarantine(runId, rows, found, await store.quarantinedTasks(runId));
 }
 
+/** Whether a person has judged every finding that an episode was punished for as no cheating. */
+export function isCleared(findings: readonly Pick<FindingRow, "isPunished" | "review">[]): boolean {
+  const punished = findings.filter(({ isPunished }) => isPunished);
+  return punished.length > 0 && punished.every(({ review }) => review === "legitimate" || review === "detector-defect");
+}
+
 /** Pure: see `quarantineOf`. */
 export function quarantine(
   runId: string,
@@ -46,8 +52,9 @@ export function quarantine(
     (byEpisode.get(row.episodeNo) ?? []).some(
       ({ tier, review }) => (tier === "B" || (tier === "A" && row.cause !== "cheating")) && states.includes(review),
     );
-  const trainsOf = (row: TrajectoryRow): Trains => {
+  const trainsOf = (row: TrajectoryRow, isExcluded = false): Trains => {
     if (taskKeys.has(row.taskKey)) return "never";
+    if (isExcluded && !isCleared(byEpisode.get(row.episodeNo) ?? [])) return "never";
     return holdsBack(row, ["open", "confirmed"]) ? "unless-rewarded" : "always";
   };
   const graded = rows.filter(({ reward, rewardAdopted }) => (rewardAdopted ?? reward) !== null);

@@ -14,6 +14,7 @@ import type { Artifacts, Verdict } from "../core/verifier.ts";
 import { type Grader, isOfNothing, verdictOfNothing } from "../episode/grade.ts";
 import { gradedOutcome } from "../episode/outcome.ts";
 import { storedState } from "../episode/stored-state.ts";
+import { isCleared } from "./quarantine.ts";
 
 export interface RegradeParts {
   readonly runId: string;
@@ -133,8 +134,9 @@ async function regradeOne(
     );
   }
   const verdict = await verdictOn(parts, row, document, task, artifacts);
-  const reward = rewardAfter(document, verdict);
   const { episodeNo } = row;
+  const isHonest = isCleared(await parts.store.findings({ runId: parts.runId, episodeNo }));
+  const reward = rewardAfter(document, verdict, isHonest);
   return {
     regrade: { episodeNo, verifierHash: task.verifierHash, reward, verdict, failure: null },
     pair: {
@@ -163,9 +165,12 @@ function verdictOn(
   return grader.grade({ task, artifacts, gradingSeed, attemptId, fence: 1, mayReuse: true, signal });
 }
 
-/** What the episode earns by this verdict. How it ended and what the evidence says of it do not change with a verifier. */
-function rewardAfter({ outcome }: Trajectory, verdict: Verdict): number {
-  if (outcome.kind === "graded" && outcome.cause === "cheating") return outcome.reward;
+/**
+ * What the episode earns by this verdict. How it ended does not change with a verifier, nor what it was punished for,
+ * unless a person has cleared it of that.
+ */
+function rewardAfter({ outcome }: Trajectory, verdict: Verdict, isHonest: boolean): number {
+  if (outcome.kind === "graded" && outcome.cause === "cheating" && !isHonest) return outcome.reward;
   return gradedOutcome(outcome.kind === "graded" ? outcome.stopReason : "submitted", verdict).reward;
 }
 

@@ -134,7 +134,7 @@ async function finishedMembers(
         member: row.member,
         reward,
         policyVersion: row.policyVersionFirst,
-        trains: isExcluded ? "never" : quarantine.trainsOf(row),
+        trains: quarantine.trainsOf(row, isExcluded),
         segment: stored === null ? null : await stored.segment(),
       };
     }),

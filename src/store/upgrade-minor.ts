@@ -21,7 +21,7 @@ function from10(document: Record<string, unknown>): Record<string, unknown> {
   };
   const absent = { extraTests: [], measures: [], judge: null, visible: null, isVetoed: false };
   return {
-    collected: verification ? { missing: extra?.artifactsMissing ?? [] } : null,
+    collected: verification ? { missing: extra?.artifactsMissing ?? [], visible: [] } : null,
     evidenceBlob: null,
     ...document,
     schemaVersion: TRAJECTORY_SCHEMA_VERSION,
