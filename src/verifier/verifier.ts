@@ -5,9 +5,11 @@ import type { SandboxPool } from "../core/sandbox-pool.ts";
 import type { TestRunner, TestsVerifierSpec, Tier } from "../core/task.ts";
 import type { GradeRequest, Verifier } from "../core/verifier.ts";
 import { gradeMatch } from "./match.ts";
+import { mathEquality } from "./math-equal.ts";
 import { nodeTestTemplate } from "./node-test.ts";
 import { pytestTemplate } from "./pytest.ts";
 import { shellTemplate } from "./shell.ts";
+import { sqlTemplate } from "./sql.ts";
 import { type Graded, specOf, type Template } from "./template.ts";
 import { tierScore } from "./tier-score.ts";
 import { turnTaker } from "./turn-taker.ts";
@@ -20,7 +22,9 @@ const VERSION = 2;
 /** A verifier that keeps nothing between gradings; see the port for its promises. */
 export function createVerifier({ runtime }: { readonly runtime: Runtime }): Verifier {
   const parts = { runtime, inTurn: turnTaker() };
+  const mathematics = mathEquality(runtime);
   const templates: Partial<Record<TestRunner, Template>> = {
+    sql: sqlTemplate(parts),
     unittest: unittestTemplate(parts),
     pytest: pytestTemplate(parts),
     "node-test": nodeTestTemplate(parts),
@@ -35,7 +39,7 @@ export function createVerifier({ runtime }: { readonly runtime: Runtime }): Veri
       const spec = task.verifier;
       const graded =
         spec.kind === "match"
-          ? await gradeMatch(request, spec, sandboxes, runtime)
+          ? await gradeMatch(request, spec, sandboxes, { runtime, mathEqual: mathematics.equal })
           : await gradeTests(templates, request, spec, sandboxes, runtime);
       const { total, isVetoed, scores } = tierScore(spec.tiers, graded.tests);
       return {

@@ -16,6 +16,11 @@ CHANGE_DENIED = {
     sqlite3.SQLITE_DETACH,
     sqlite3.SQLITE_CREATE_VTABLE,
     sqlite3.SQLITE_DROP_VTABLE,
+    # A temporary object hides the real one of its name from whatever asks later.
+    sqlite3.SQLITE_CREATE_TEMP_TABLE,
+    sqlite3.SQLITE_CREATE_TEMP_VIEW,
+    sqlite3.SQLITE_CREATE_TEMP_TRIGGER,
+    sqlite3.SQLITE_CREATE_TEMP_INDEX,
 }
 CHANGE_PRAGMAS = {"foreign_keys", "defer_foreign_keys", "legacy_alter_table", "foreign_key_check", "user_version"}
 FUNCTIONS_DENIED = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"}
@@ -187,7 +192,7 @@ def query_authorizer(action, first, second, database, source):
 
 
 def change_authorizer(action, first, second, database, source):
-    if action in CHANGE_DENIED or database == "temp":
+    if action in CHANGE_DENIED:
         return sqlite3.SQLITE_DENY
     if action == sqlite3.SQLITE_PRAGMA and (first or "").lower() not in CHANGE_PRAGMAS:
         return sqlite3.SQLITE_DENY
