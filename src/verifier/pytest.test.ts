@@ -86,10 +86,10 @@ def test_xpass(): pass
 def test_loose_xpass(): pass
 def test_fails(): pytest.fail("no")
 def test_raises(): {}["x"]
-def test_exit(): pytest.exit("all done", 0)
-def test_hard_exit(): os._exit(0)
-def test_crash(): os.kill(os.getpid(), signal.SIGSEGV)
-def test_hang():
+def test_exit(artifacts): pytest.exit("all done", 0)
+def test_hard_exit(artifacts): os._exit(0)
+def test_crash(artifacts): os.kill(os.getpid(), signal.SIGSEGV)
+def test_hang(artifacts):
     while True: pass
 @pytest.fixture
 def broken():

@@ -17,9 +17,10 @@ export const RUNNER_FOLDER = "/run/runner";
 
 const NONCE_BYTES = 32;
 const LOG_BYTES_MAX = 1024 * 1024;
-/** What the runner ends with when a hidden file is broken, and when the image lacks what the tests need. */
+/** What the runner ends with when a hidden file is broken, when the image lacks something, when a hidden file hangs. */
 const EXIT_BROKEN = 65;
 const EXIT_MISSING = 69;
+const EXIT_HANGING = 75;
 
 const RUNNER_ENVIRONMENT: Readonly<Record<string, string>> = {
   PATH: "/usr/bin:/bin",
@@ -136,6 +137,7 @@ function checkedReport(report: ReportReader, result: ExecResult, isStopped: bool
     new Failure(code, `The hidden tests of ${input.request.task.key} ${what}`.trim());
   const last = said.slice(said.lastIndexOf("\n") + 1);
   if (result.exitCode === EXIT_BROKEN) throw fault("verifier_crashed", `are broken: ${last}`);
+  if (result.exitCode === EXIT_HANGING) throw fault("verifier_timeout", `hang: ${last}`);
   if (result.exitCode === EXIT_MISSING) throw fault("task_invalid", `cannot run: ${last}`);
   if (isStopped) return report.finish();
   const where = `See the files under tests/ of the task's folder. ${said.slice(-600).trim()}`;

@@ -54,6 +54,7 @@ export function subjectRelay(grade: GradeRequest, { subject, runtime, onHold }: 
         onHold("go");
       }
       try {
+        refuseUnprovided(asked, grade);
         if (asked.kind === "run") return { id: asked.id, ...(await run(asked, { sandbox, task: grade.task, signal })) };
         const wasUsed = isUsed;
         isUsed = true;
@@ -114,6 +115,26 @@ function subjectRequestOf(value: unknown): CallRequest | RunRequest {
   );
 }
 
+/**
+ * A module of the work folder that neither the agent's contract nor the environment can bring is a mistake of the task
+ * and not a failed test. Only a path the hidden files write out counts, for one that came from the agent could be any.
+ */
+function refuseUnprovided(asked: CallRequest | RunRequest, { task }: GradeRequest): void {
+  if (asked.kind === "run" || task.contract.state === "workdir" || task.setup !== null) return;
+  const { verifier, contract, workdir } = task;
+  const path = asked.path.startsWith("/") ? asked.path : `${workdir}/${asked.path}`;
+  const isBelow = (root: string): boolean => path === root || path.startsWith(`${root.replace(/\/$/, "")}/`);
+  const isCollected = contract.state === "declared" && contract.files.some((rule) => isBelow(rule.path));
+  if (isCollected || !isBelow(workdir) || task.files.some((file) => file.path === path)) return;
+  const hidden = verifier.kind === "tests" ? verifier.files : [];
+  const isLiteral = hidden.some((file) => Buffer.from(file.bytes).includes(asked.path));
+  if (!isLiteral) return;
+  throw new Failure(
+    "verifier_crashed",
+    `The hidden tests of ${task.key} call ${path}, which neither its contract collects nor its environment holds; name it in task.toml, [sandlot.contract] files.`,
+  );
+}
+
 function isText(value: unknown): value is string {
   return typeof value === "string";
 }
@@ -158,7 +179,6 @@ async function call(asked: CallRequest, place: Place, runtime: Runtime, isUsed: 
       timeoutMs: 2 * asked.timeoutMs + 30_000,
       signal,
       isUsed,
-      isPristine: false,
     },
   );
   try {

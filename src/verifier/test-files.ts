@@ -10,7 +10,7 @@ import { Failure } from "../core/errors.ts";
 import type { Sandbox, SandboxRequest } from "../core/sandbox.ts";
 import type { FileContent } from "../core/sandbox-files.ts";
 import type { SandboxPool } from "../core/sandbox-pool.ts";
-import type { TestsVerifierSpec } from "../core/task.ts";
+import type { Task, TestsVerifierSpec } from "../core/task.ts";
 import type { GradeRequest } from "../core/verifier.ts";
 import { type AssetName, asset } from "./asset.ts";
 import { inputQueue } from "./input-queue.ts";
@@ -125,9 +125,11 @@ function runnerFiles(input: TemplateInput, runner: TestFilesRunner): FileContent
     child,
     gradingSeed: request.gradingSeed.toString(),
     files: paths.filter((path) => testFile.test(path)),
+    tiers: spec.tiers.map((tier) => tier.name),
     testMs: gradeMs / 4,
     // The runner ends by itself well before its own limit, so that a slow program is a verdict and not a fault.
     budgetMs: Math.max(gradeMs * 0.6, gradeMs - 10_000),
+    collected: collectedPaths(request.task),
     ...config?.(input),
   };
   const texts: readonly AssetName[] = ["test_runner.py", "child_link.py", ...programs];
@@ -137,6 +139,12 @@ function runnerFiles(input: TemplateInput, runner: TestFilesRunner): FileContent
     ...Object.entries(modules).flatMap(([name, files]) => modulePackage(name, files)),
     text("/run/verify/.keep", ""),
   ];
+}
+
+/** The files and folders that can be among the artifacts. */
+function collectedPaths({ contract, workdir }: Task): readonly string[] {
+  if (contract.state === "workdir") return ["/answer.txt", workdir];
+  return ["/answer.txt", ...(contract.state === "declared" ? contract.files.map((rule) => rule.path) : [])];
 }
 
 function modulePackage(name: string, files: readonly AssetName[]): FileContent[] {

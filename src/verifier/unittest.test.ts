@@ -160,8 +160,8 @@ test("skipped, expected to fail, missing, crashed and hanging tests have not pas
     skip: 'self.skipTest("not today")',
     wrong: "self.assertEqual(1, 2)",
     raises: 'raise ValueError("x")',
-    crash: "os.kill(os.getpid(), signal.SIGSEGV)",
-    hang: "while True: pass",
+    crash: "s.artifacts\nos.kill(os.getpid(), signal.SIGSEGV)",
+    hang: "s.artifacts\nwhile True: pass",
     part: "for i in range(3):\n    with self.subTest(i=i): self.assertNotEqual(i, 1)",
   });
   const spec = task.verifier;

@@ -1,10 +1,10 @@
 """What the child of one test file shares with every other kind of child: its socket to the runner, and what it may say.
 
-Messages to the runner: `plan` (ids), `start` (id), `test` (id, status, detail), `log` (text), `ask` (request), `fault`
-(text: the hidden file itself is broken) and `done`. The runner answers only `ask`.
+Messages to the runner: `plan` (ids), `start` (id), `test` (id, status, detail), `log` (text), `ask` (request), `touched`
+(something of the agent's), `fault` (text: the hidden file itself is broken), `alive` (the clock of the test starts anew)
+and `done`. The runner answers only `ask`.
 """
 import json
-import os
 import struct
 
 TESTS = "/tests"
@@ -41,18 +41,3 @@ class Link:
         self.send(kind="ask", request=request)
         return self.receive()
 
-
-def check_source(link, file):
-    """A file that is no program at all is broken whatever the agent did; it must not cost the agent its reward."""
-    with open(f"{TESTS}/{file}", "rb") as source:
-        text = source.read()
-    try:
-        compile(text, file, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError) as error:
-        unloadable(link, file, error)
-
-
-def unloadable(link, file, error):
-    """Ends the process. An import that fails is such a fault, too: what the agent made is on no path of modules here."""
-    link.send(kind="fault", text=f"tests/{file} cannot be loaded ({type(error).__name__}: {error}); correct it")
-    os._exit(1)

@@ -9,9 +9,9 @@ import random
 import sys
 import sysconfig
 
-import child_guard
 import sandlot_subject
-from child_link import TESTS, Link, Missing, check_source, unloadable
+from child_guard import Guard
+from child_link import TESTS, Link, Missing
 
 # Where an image keeps its packages; without the site module, nothing of them runs by itself.
 PACKAGES = (sysconfig.get_paths()["purelib"], "/usr/lib/python3/dist-packages")
@@ -38,11 +38,14 @@ def prepare(config):
 class Reporter:
     """The one plugin: orders the tests, and tells the parent of each; only a test without any complaint has passed."""
 
-    def __init__(self, link, config, file, done):
-        self.link, self.config, self.file, self.done = link, config, file, done
-        self.left = set()
+    def __init__(self, link, config, file, done, guard):
+        self.link, self.config, self.file, self.done, self.guard = link, config, file, done, guard
+        self.left = None
+        self.is_uncollected = False
 
     def pytest_collection_modifyitems(self, config, items):
+        if self.is_uncollected:
+            return
         random.Random(f"{self.config['gradingSeed']}:{self.file}").shuffle(items)
         self.link.send(kind="plan", ids=[item.nodeid for item in items])
         items[:] = [item for item in items if item.nodeid not in self.done]
@@ -51,12 +54,8 @@ class Reporter:
     def pytest_collectreport(self, report):
         if report.failed:
             detail = report.longreprtext[-1500:]
-            self.link.send(kind="log", text=f"{report.nodeid or self.file} could not be collected: {detail}")
-
-    def pytest_exception_interact(self, node, call, report):
-        cause = call.excinfo.value.__cause__
-        if call.when == "collect" and isinstance(cause, ImportError):
-            unloadable(self.link, self.file, cause)
+            self.is_uncollected = True
+            self.link.send(kind="log", text=f"it could not be collected: {detail}")
 
     def pytest_runtest_logstart(self, nodeid, location):
         self.status, self.detail = None, ""
@@ -81,6 +80,8 @@ def reporter(pytest, *parts):
             elif report.skipped:
                 self.note("skipped", str(call.excinfo.value if call.excinfo else ""))
             elif report.failed:
+                if self.guard is not None and call.excinfo:
+                    self.guard.blame(item.nodeid, call.excinfo.value)
                 self.note(failure(pytest, call), report.longreprtext)
             elif report.when == "call":
                 self.note("passed", "")
@@ -106,19 +107,18 @@ def failure(pytest, call):
 
 def run(config, file, done, socket):
     link = Link(socket)
-    sandlot_subject.grading_seed = int(config["gradingSeed"])
-    sandlot_subject._exchange = link.exchange
-    check_source(link, file)
-    child_guard.install(link, file)
-    run_file(link, config, file, done, TESTS, "--noconftest")
+    with open(f"{TESTS}/{file}", encoding="utf-8", errors="replace") as source:
+        guard = Guard(link, config, file, source.read())
+    sandlot_subject.begin(int(config["gradingSeed"]), link.exchange, guard.touch)
+    run_file(link, config, file, done, TESTS, guard, "--noconftest")
 
 
-def run_file(link, config, file, done, folder, *options):
+def run_file(link, config, file, done, folder, guard=None, *options):
     import pytest
 
     sys.path.append(folder)
-    plugin = reporter(pytest, link, config, file, done)
+    plugin = reporter(pytest, link, config, file, done, guard)
     pytest.main([*OPTIONS, *options, "--rootdir", folder, f"{folder}/{file}"], plugins=[plugin])
     # A session that was ended in the middle is no end of the file; the runner blames the test that ended it.
-    if not plugin.left:
+    if plugin.left is not None and not plugin.left:
         link.send(kind="done")

@@ -2,11 +2,13 @@
 
 Descriptor 3 takes frames, 4 brings a nonce once, 5 takes requests for the subject, 6 brings the replies. Only this
 process holds them: each test file runs in a child of its own, which reports over a private socket. A test that hangs
-or crashes its child is that test's result; the rest of the file runs in a new child.
+or crashes its child is that test's result, and the rest of the file runs in a new child; but in a file that has touched
+nothing of the agent's yet, it is a fault of the file.
 
 What a child does is a module beside this file, named by the configuration: `run(config, file, done, socket)`, and where
 it needs something of the image, `prepare(config)`, which raises `child_link.Missing`. The runner ends with 65 when a
-hidden file itself is broken and with 69 when the image lacks something; the last line of its errors says what.
+hidden file itself is broken, with 75 when it hangs, and with 69 when the image lacks something; the last line of its
+errors says what.
 """
 import ctypes
 import hashlib
@@ -27,7 +29,7 @@ KINDS = {"begin": 1, "test": 2, "log": 3, "end": 4}
 DETAIL_MAX = 2000
 MESSAGE_MAX = 16 << 20
 PR_SET_DUMPABLE = 4
-EXIT_BROKEN, EXIT_MISSING = 65, 69
+EXIT_BROKEN, EXIT_MISSING, EXIT_HANGING = 65, 69, 75
 
 
 def read_exactly(read, count):
@@ -53,6 +55,12 @@ def packed(message):
 
 class Broken(Exception):
     """A hidden file is itself at fault, whatever the agent did."""
+
+    code = EXIT_BROKEN
+
+
+class Hanging(Broken):
+    code = EXIT_HANGING
 
 
 class Reporter:
@@ -104,13 +112,19 @@ class FileRun:
         self.runner = runner
         self.file = file
         self.done = set()
-        self.planned = []
+        self.results = {}
+        self.planned = None
+        # Until a child says that it watches its file, nothing can be said of it.
+        self.is_touched = True
+        self.last_log = ""
         self.held_since = None
         self.started = 0
 
     def run(self):
         while self.run_child():
             pass
+        for test_id, (status, seconds, detail) in self.results.items():
+            self.runner.reporter.test(test_id, status, seconds, detail)
 
     def run_child(self):
         """Returns whether tests are left for another child."""
@@ -138,8 +152,19 @@ class FileRun:
             return False
         if why == "ended":
             code = os.waitstatus_to_exitcode(status)
+            self.blame(Broken, f"ended its process ({code})")
             return self.lose("error", f"the process of the test ended early ({code})")
+        if why == "late":
+            self.blame(Hanging, "did not end in time")
         return self.lose("timeout", "the test did not end in time")
+
+    def blame(self, kind, what):
+        """Where nothing of the agent's was touched, nothing of the agent's can be the reason."""
+        if self.is_touched:
+            return
+        where = f"in {self.current.partition('::')[2]}" if self.current else "before it named a test"
+        if self.current or self.planned is None:
+            raise kind(f"tests/{self.file} {what} {where}, and the agent had no part in it; correct it. {self.last_log}".strip())
 
     def listen(self, ours):
         """Until the child ends, or a time limit. Nothing here is trusted to come in time."""
@@ -147,7 +172,7 @@ class FileRun:
         while True:
             left = None if self.held_since else min(self.limit, runner.deadline) - time.monotonic()
             if left is not None and left <= 0:
-                return "late"
+                return "late" if self.limit < runner.deadline else "spent"
             ready, _, _ = select.select([ours, REPLIES], [], [], left)
             if REPLIES in ready:
                 for reply in runner.replies():
@@ -164,6 +189,9 @@ class FileRun:
                     return "ended"
                 for message in from_child.push(data):
                     self.take(message)
+                # What a test left running may hold the socket open for ever.
+                if self.is_finished:
+                    return "ended"
 
     def hold(self, kind):
         """Stops the clocks while the platform makes the sandbox of the subject."""
@@ -187,9 +215,15 @@ class FileRun:
         elif kind == "test":
             seconds = message.get("seconds", time.monotonic() - self.started)
             self.record(message["id"], message["status"], seconds, message["detail"])
+        elif kind == "watched":
+            self.is_touched = False
+        elif kind == "touched":
+            self.is_touched = True
         elif kind == "log":
+            self.last_log = message["text"]
             self.runner.reporter.log(f"{self.file}: {message['text']}")
         elif kind == "ask":
+            self.is_touched = True
             self.runner.ask(message["request"])
         elif kind == "done":
             self.is_finished = True
@@ -200,17 +234,20 @@ class FileRun:
         self.done.add(test_id)
         self.current = None
         self.limit = time.monotonic() + self.runner.test_seconds
-        self.runner.reporter.test(test_id, status, seconds, detail)
+        # A test that is told twice, as a check in a loop is, has passed only when it passed each time.
+        before = self.results.get(test_id)
+        if before is None or before[0] == "passed":
+            self.results[test_id] = (status, seconds + (before[1] if before else 0), detail)
 
     def lose(self, status, detail):
         if self.current is not None:
             self.record(self.current, status, time.monotonic() - self.started, detail)
             if time.monotonic() < self.runner.deadline:
-                return len(self.done) < len(self.planned)
+                return len(self.done) < len(self.planned or ())
             status, detail = "timeout", "not run: the time for grading was used up"
         else:
             detail = f"not run: {detail}"
-        for test_id in self.planned:
+        for test_id in self.planned or ():
             if test_id not in self.done:
                 self.record(test_id, status, 0, detail)
         self.runner.reporter.log(f"{self.file}: {detail}")
@@ -230,6 +267,8 @@ class Runner:
     def run(self):
         files = sorted(self.config["files"])
         random.Random(f"{self.config['gradingSeed']}:files").shuffle(files)
+        tiers = self.config["tiers"]
+        files.sort(key=lambda file: tiers.index(file.split("/")[0]) if file.split("/")[0] in tiers else len(tiers))
         self.reporter.send("begin", {"files": len(files)})
         for file in files:
             if time.monotonic() >= self.deadline:
@@ -297,7 +336,7 @@ def main():
     except Missing as error:
         end(EXIT_MISSING, error)
     except Broken as error:
-        end(EXIT_BROKEN, error)
+        end(error.code, error)
 
 
 def end(code, error):

@@ -9,18 +9,19 @@ import sys
 import traceback
 import unittest
 
-import child_guard
 import sandlot_subject
-from child_link import TESTS, Link, check_source, unloadable
+from child_guard import Guard
+from child_link import TESTS, Link
 
 
 class Result(unittest.TestResult):
     """Tells the parent of each test; only a test without any complaint has passed."""
 
-    def __init__(self, link, ids):
+    def __init__(self, link, ids, guard):
         super().__init__()
         self.link = link
         self.ids = ids
+        self.guard = guard
         self.status = None
 
     def startTest(self, test):
@@ -43,6 +44,8 @@ class Result(unittest.TestResult):
         self.note(test, self.status or "passed", "")
 
     def addError(self, test, err):
+        if self.guard is not None:
+            self.guard.blame(self.ids.get(test, str(test)), err[1])
         status = "timeout" if issubclass(err[0], sandlot_subject.SubjectTimeout) else "error"
         self.note(test, status, described(err))
 
@@ -82,17 +85,13 @@ def load(file, folder):
 
 def run(config, file, done, socket):
     link = Link(socket)
-    sandlot_subject.grading_seed = int(config["gradingSeed"])
-    sandlot_subject._exchange = link.exchange
-    check_source(link, file)
-    child_guard.install(link, file)
-    try:
-        run_file(link, config, file, done, TESTS)
-    except ImportError as error:
-        unloadable(link, file, error)
+    with open(f"{TESTS}/{file}", encoding="utf-8", errors="replace") as source:
+        guard = Guard(link, config, file, source.read())
+    sandlot_subject.begin(int(config["gradingSeed"]), link.exchange, guard.touch)
+    run_file(link, config, file, done, TESTS, guard)
 
 
-def run_file(link, config, file, done, folder):
+def run_file(link, config, file, done, folder, guard=None):
     module = load(file, folder)
     order = random.Random(f"{config['gradingSeed']}:{file}")
     kinds = (item for item in vars(module).values() if isinstance(item, type) and issubclass(item, unittest.TestCase))
@@ -108,5 +107,5 @@ def run_file(link, config, file, done, folder):
             suite.addTest(test)
     link.send(kind="plan", ids=list(ids.values()))
     left = unittest.TestSuite(test for test in suite if ids[test] not in done)
-    left.run(Result(link, ids))
+    left.run(Result(link, ids, guard))
     link.send(kind="done")
