@@ -4,10 +4,18 @@
  */
 import type { DetectEpisode, Detector } from "../../core/detector.ts";
 import type { Finding } from "../../core/finding.ts";
+import { HISTORY_MINING } from "./history-mining.ts";
 import { PLANTED_FILES } from "./planted-files.ts";
+import { TRACE_EVIDENCE } from "./trace-evidence.ts";
+import { VISIBLE_TESTS } from "./visible-tests.ts";
 
 /** Every detector of one episode, tiers A to C. */
-export const ALL_DETECTORS: readonly Detector[] = [...PLANTED_FILES];
+export const ALL_DETECTORS: readonly Detector[] = [
+  ...PLANTED_FILES,
+  ...VISIBLE_TESTS,
+  ...TRACE_EVIDENCE,
+  ...HISTORY_MINING,
+];
 
 /** Pure: equal records, equal findings, in the order of the detectors. */
 export function detectEpisode(detectors: readonly Detector[] = ALL_DETECTORS): DetectEpisode {
