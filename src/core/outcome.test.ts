@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { FAILURES, type FailureCode } from "./errors.ts";
-import { failedCause, type Outcome, STOP_REASONS, stopCause } from "./outcome.ts";
+import { failedCause, gradedBy, type Outcome, punished, STOP_REASONS, stopCause } from "./outcome.ts";
 
 test("no failed or cancelled outcome has a place for a reward", () => {
   const failed: Outcome = { kind: "failed", cause: "infra_during", failure: "sandbox_lost", message: "gone" };
@@ -23,4 +23,32 @@ test("a failure is before the policy acted, during, or the verifier's; its code 
     expect(failedCause(code, 0)).toBe(isVerifier ? "verifier_fault" : "infra_before");
     expect(failedCause(code, 3)).toBe(isVerifier ? "verifier_fault" : "infra_during");
   }
+});
+
+test("each cause earns only what it may: limits truncate, faults earn 0, cheating costs at most 0.5", () => {
+  for (const reason of STOP_REASONS) {
+    const outcome = gradedBy(reason, 0.75, []);
+    expect(outcome).toMatchObject({ kind: "graded", cause: stopCause(reason), stopReason: reason });
+    expect(outcome.reward).toBe(stopCause(reason) === "policy_fault" ? 0 : 0.75);
+    expect(outcome.isTruncated).toBe(stopCause(reason) === "policy_limit");
+    const cheating = punished(outcome, { kind: "penalty", penalty: -2 });
+    expect(cheating).toMatchObject({
+      cause: "cheating",
+      stopReason: reason,
+      reward: -0.5,
+      isTruncated: outcome.isTruncated,
+    });
+    expect(punished(outcome, { kind: "penalty", penalty: 1 }).reward).toBe(0);
+  }
+});
+
+test("what does not belong together does not type-check", () => {
+  const base = { kind: "graded", scores: [], isTruncated: false } as const;
+  // @ts-expect-error a policy fault earns nothing
+  const paid: Outcome = { ...base, cause: "policy_fault", stopReason: "invalid_calls", reward: 1 };
+  // @ts-expect-error a limit is no completion
+  const whole: Outcome = { ...base, cause: "completed", stopReason: "turn_limit", reward: 1 };
+  // @ts-expect-error a failure has no reward
+  const lost: Outcome = { kind: "failed", cause: "infra_during", failure: "sandbox_lost", message: "", reward: 0 };
+  expect([paid, whole, lost]).toHaveLength(3);
 });

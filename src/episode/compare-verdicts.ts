@@ -8,8 +8,8 @@ import type { Verdict } from "../core/verifier.ts";
 /** What differs first, as words for a person; null when nothing does. */
 export function differenceOf(
   task: Pick<Task, "verifier">,
-  first: Pick<Verdict, "scores" | "tests">,
-  second: Pick<Verdict, "scores" | "tests">,
+  first: Pick<Verdict, "scores" | "tests" | "total">,
+  second: Pick<Verdict, "scores" | "tests" | "total">,
 ): string | null {
   const measured = new Set(
     task.verifier.tiers.filter(({ runner }) => runner === "performance").map(({ name }) => name),
@@ -23,5 +23,7 @@ export function differenceOf(
     const other = second.scores.find((score) => score.tier === tier)?.value ?? null;
     if (!measured.has(tier) && other !== value) return `tier ${tier} scored ${value} and then ${other}`;
   }
-  return null;
+  return measured.size > 0 || first.total === second.total
+    ? null
+    : `the total was ${first.total} and then ${second.total}`;
 }
