@@ -65,6 +65,46 @@ export interface MilestoneReading {
   readonly states: readonly MilestoneState[];
   /** M = weight of those that count / weight of all, in [0, 1]. */
   readonly share: number;
-  /** F of this turn: cap * (M - M of the turn before); the sum over the turns is taken back by the last one under `shaping`. */
+  /**
+   * What this turn is paid under `shaping`: cap * (M - M of the turn before). The last turn of an episode takes the sum
+   * of all back, see `turnReturns`. 0 under `partial`, which pays at the end.
+   */
   readonly turnReward: number;
+}
+
+/** What one predicate was seen as; `unknown` is never true. */
+export type Truth = boolean | "unknown";
+
+/**
+ * The reading after one turn, from what each predicate was seen as, in order of the items, and the reading of the turn
+ * before (null for the first). What is latched stays; what is `unknown` keeps what it counted before.
+ */
+export function nextReading(
+  spec: MilestoneSpec,
+  before: MilestoneReading | null,
+  seen: readonly Truth[],
+): MilestoneReading {
+  const states = spec.items.map((item, index): MilestoneState => {
+    const value = seen[index] ?? "unknown";
+    const counted = before?.states[index]?.counts ?? false;
+    const counts = value === "unknown" ? counted : value || (item.once && counted);
+    return { name: item.name, value, counts };
+  });
+  const all = spec.items.reduce((sum, item) => sum + item.weight, 0);
+  const reached = spec.items.reduce((sum, item, index) => sum + (states[index]?.counts === true ? item.weight : 0), 0);
+  const share = all === 0 ? 0 : reached / all;
+  const turnReward = spec.credit === "shaping" ? spec.cap * (share - (before?.share ?? 0)) : 0;
+  return { states, share, turnReward };
+}
+
+/** Three-valued: false decides, else one unknown makes it unknown. */
+export function allOf(values: readonly Truth[]): Truth {
+  if (values.includes(false)) return false;
+  return values.includes("unknown") ? "unknown" : true;
+}
+
+/** Three-valued: true decides, else one unknown makes it unknown. */
+export function anyOf(values: readonly Truth[]): Truth {
+  if (values.includes(true)) return true;
+  return values.includes("unknown") ? "unknown" : false;
 }

@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import type { Action, Environment, ExecutionResult, Message, Observation, State, Tool } from "../core/environment.ts";
 import { Failure, toFailure } from "../core/errors.ts";
 import type { Evidence } from "../core/finding.ts";
+import type { MilestoneReading } from "../core/milestone.ts";
 import { type StopReason, stopCause } from "../core/outcome.ts";
 import type { Runtime } from "../core/runtime.ts";
 import type { Isolation, Sandbox } from "../core/sandbox.ts";
@@ -20,6 +21,7 @@ import { ActionExecutor } from "./execute-action.ts";
 import { artifactsHash, type Collected, freezeAndCollect } from "./freeze-and-collect.ts";
 import { type Grader, verdictOfNothing } from "./grade.ts";
 import { Limits } from "./limits.ts";
+import { readMilestones } from "./milestones.ts";
 import { leftText } from "./observation.ts";
 
 export interface EnvironmentOptions {
@@ -59,6 +61,8 @@ export interface TurnLog {
   readonly toolMs: number;
   /** The sandbox's own layer after the turn, packed; null unless it was asked for. */
   readonly layer: Uint8Array | null;
+  /** Null for a task without milestones, and for a turn that failed half-way. */
+  readonly milestones: MilestoneReading | null;
   readonly left: State["limitsLeft"];
 }
 
@@ -116,6 +120,11 @@ export class EpisodeEnvironment implements Environment {
     return this.#states.length - 1;
   }
 
+  /** As they stood after the last turn; null before the first and for a task without any. */
+  get milestones(): MilestoneReading | null {
+    return this.log.findLast((entry) => entry.milestones !== null)?.milestones ?? null;
+  }
+
   get sandbox(): Pick<ActingSandbox, "info" | "stats" | "curve" | "isClaimed" | "bootMs" | "setupMs"> {
     return this.#sandbox;
   }
@@ -166,12 +175,16 @@ export class EpisodeEnvironment implements Environment {
     const observations: Observation[] = [];
     const preparedMs = this.#preparedMs();
     this.phase = "tool";
+    let isDone = false;
     try {
       this.stopReason = await this.#run(turn, action, observations);
+      isDone = true;
     } finally {
       const toolMs = runtime.monotonic() - startedAt - (this.#preparedMs() - preparedMs);
       const layer = this.#options.snapshots === "turns" ? await this.#sandbox.packLayer() : null;
-      this.log.push({ action, partial: null, observations, modelMs, toolMs, layer, left: this.#limits.left() });
+      const milestones = isDone ? await this.#readMilestones() : null;
+      const left = this.#limits.left();
+      this.log.push({ action, partial: null, observations, modelMs, toolMs, layer, milestones, left });
     }
     this.phase = "model";
     const seen = observations.map((observation): Message => ({ role: "tool", observation }));
@@ -197,7 +210,25 @@ export class EpisodeEnvironment implements Environment {
     if (partial === null) return;
     const modelMs = this.#options.runtime.monotonic() - this.#modelStartedAt;
     const left = this.#limits.left();
-    this.log.push({ action: null, partial, observations: [], modelMs, toolMs: 0, layer: null, left });
+    this.log.push({ action: null, partial, observations: [], modelMs, toolMs: 0, layer: null, milestones: null, left });
+  }
+
+  /** After the tools' time was taken, so that looking costs the agent nothing. */
+  async #readMilestones(): Promise<MilestoneReading | null> {
+    const { task, pool, runtime, attemptId, fence } = this.#options;
+    if (task.milestones === undefined) return null;
+    const sandbox = this.#sandbox.isClaimed ? await this.#sandbox.claim().catch(() => null) : null;
+    return readMilestones({
+      spec: task.milestones,
+      task,
+      before: this.milestones,
+      sandbox,
+      pool,
+      runtime,
+      attemptId: `${attemptId ?? runtime.id()}-milestones-${this.turnsTaken + 1}`,
+      fence: fence ?? 1,
+      signal: this.#signal,
+    });
   }
 
   async verify(): Promise<Verdict> {

@@ -172,7 +172,7 @@ function turnRecord(entry: TurnLog, index: number, graph: MessageGraph, versionF
     modelMs: entry.modelMs,
     toolMs: entry.toolMs,
     layerBlob: entry.layer === null ? null : graph.body(entry.layer),
-    milestones: null,
+    milestones: entry.milestones,
     budgetLeft: entry.left,
   };
 }
