@@ -4,8 +4,11 @@
  */
 import type { DetectEpisode, Detector } from "../../core/detector.ts";
 import type { Finding } from "../../core/finding.ts";
+import { CODE_SMELLS } from "./code-smells.ts";
 import { HISTORY_MINING } from "./history-mining.ts";
+import { LITERAL_ANSWERS } from "./literal-answers.ts";
 import { PLANTED_FILES } from "./planted-files.ts";
+import { SQL_ARTIFACTS } from "./sql-artifacts.ts";
 import { TRACE_EVIDENCE } from "./trace-evidence.ts";
 import { VISIBLE_TESTS } from "./visible-tests.ts";
 
@@ -15,6 +18,9 @@ export const ALL_DETECTORS: readonly Detector[] = [
   ...VISIBLE_TESTS,
   ...TRACE_EVIDENCE,
   ...HISTORY_MINING,
+  ...CODE_SMELLS,
+  ...LITERAL_ANSWERS,
+  ...SQL_ARTIFACTS,
 ];
 
 /** Pure: equal records, equal findings, in the order of the detectors. */
