@@ -7,18 +7,28 @@
 
 import type { Runtime } from "../core/runtime.ts";
 import type { Sandbox, SandboxLimits, SandboxRequest } from "../core/sandbox.ts";
+import type { FileContent } from "../core/sandbox-files.ts";
 import type { SandboxPool } from "../core/sandbox-pool.ts";
 import type { MatchCase, MatchVerifierSpec, Task } from "../core/task.ts";
 import type { GradeRequest, TestResult, TestStatus } from "../core/verifier.ts";
-import { canonicalPlain, pythonLiteral } from "./plain.ts";
-import { type SubjectDriver, type SubjectReply, startSubjectDriver } from "./subject-driver.ts";
+import { isRight, type MathEqual } from "./compare.ts";
+import {
+  type AskedSubject,
+  artifactOf,
+  isCollected,
+  readText,
+  startAsking,
+  withoutLastLineEnd,
+} from "./match-subject.ts";
+import { canonicalPlain } from "./plain.ts";
+import type { SubjectReply } from "./subject-driver.ts";
+import { gradingRequest, prepareSubject, sealFile } from "./subject-sandbox.ts";
 import type { Graded } from "./template.ts";
 
 /** Longest answer that is tried, in UTF-8 bytes. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 /** New processes after the first; then the remaining cases fail. */
 const RESTARTS_MAX = 3;
-const LOAD_MS_MIN = 1_000;
 const DETAIL_CHARACTERS_MAX = 500;
 
 /** Enough for one Python process; a task may ask for less. */
@@ -31,24 +41,49 @@ const SUBJECT_LIMITS: SandboxLimits = {
   shmBytes: 1024 * 1024,
 };
 
-/** Grades the submitted text. Throws only what the contract of `Verifier.grade` allows. */
+export interface MatchParts {
+  readonly runtime: Runtime;
+  readonly mathEqual: MathEqual;
+}
+
+/** Grades the submitted text, or the artifact the subject names. Throws only what the contract of `Verifier.grade` allows. */
 export async function gradeMatch(
   request: GradeRequest,
   spec: MatchVerifierSpec,
   sandboxes: SandboxPool,
-  runtime: Runtime,
+  parts: MatchParts,
 ): Promise<Graded> {
-  const cases = spec.cases(request.gradingSeed).map((one) => ({ ...one, wanted: canonicalPlain(one.expected) }));
-  const { answer } = request.artifacts;
-  const unusable = whyUnusable(answer);
-  if (answer === null || unusable !== null) {
-    const tests = cases.map((one) => testResult(spec, one, "failed", 0, unusable ?? ""));
+  const { subject } = spec;
+  const cases = spec.cases(request.gradingSeed).map((one) => readCase(one, spec));
+  const isFile = isCollected(subject);
+  const source = isFile ? artifactOf(request, subject) : request.artifacts.answer;
+  const unusable = typeof source === "string" || !isFile ? whyUnusable(source as string | null) : null;
+  if (source === null || unusable !== null) {
+    const why = unusable ?? `the file ${subject.file} was not made`;
+    const tests = cases.map((one) => testResult(spec, one, 0, { status: "failed", detail: why }));
     return { tests, sandboxIds: [], imageHash: "" };
   }
-  return sandboxes.withSandbox(subjectRequest(request.task, request), request.signal, async (sandbox) => {
-    const run: MatchRun = { request, spec, answer, sandbox, runtime, deadline: runtime.monotonic() + gradeMs(request) };
+  if (subject.form === "text")
+    return { tests: await compareTexts(spec, cases, source, parts), sandboxIds: [], imageHash: "" };
+  const wanted = isFile ? gradingRequest(request, "subject") : subjectRequest(request.task, request);
+  return sandboxes.withSandbox(wanted, request.signal, async (sandbox) => {
+    const { runtime } = parts;
+    if (typeof source !== "string") {
+      await prepareSubject(sandbox, request);
+      await sealFile(sandbox, source.path, request);
+    }
+    const deadline = runtime.monotonic() + request.task.limits.gradeMs;
+    const run: MatchRun = { ...parts, request, spec, source, sandbox, deadline };
     return { tests: await runCases(run, cases), sandboxIds: [sandbox.id], imageHash: sandbox.info.imageHash };
   });
+}
+
+/** Refuses an expected value that is no plain data before anything runs. */
+function readCase(one: MatchCase, { subject }: MatchVerifierSpec): MatchCase {
+  const isText = subject.form === "program" || subject.form === "text";
+  const expected = isText ? withoutLastLineEnd(one.expected) : one.expected;
+  canonicalPlain(expected);
+  return { ...one, expected };
 }
 
 function whyUnusable(answer: string | null): string | null {
@@ -58,8 +93,21 @@ function whyUnusable(answer: string | null): string | null {
   return bytes > ANSWER_BYTES_MAX ? `the answer has ${bytes} bytes; at most ${ANSWER_BYTES_MAX} are tried` : null;
 }
 
-function gradeMs(request: GradeRequest): number {
-  return request.task.limits.gradeMs;
+/** Nothing runs: the submitted text itself is the value. */
+async function compareTexts(
+  spec: MatchVerifierSpec,
+  cases: readonly MatchCase[],
+  source: string | FileContent,
+  { runtime, mathEqual }: MatchParts,
+): Promise<TestResult[]> {
+  const tests: TestResult[] = [];
+  for (const one of cases) {
+    const startedMs = runtime.monotonic();
+    const text = canonicalPlain(readText(String(source).trim(), one.expected, one.compare));
+    const judgement = await judge({ kind: "value", text }, one, mathEqual);
+    tests.push(testResult(spec, one, runtime.monotonic() - startedMs, judgement));
+  }
+  return tests;
 }
 
 function subjectRequest(task: Task, request: GradeRequest): SandboxRequest {
@@ -81,21 +129,19 @@ function subjectRequest(task: Task, request: GradeRequest): SandboxRequest {
   };
 }
 
-interface MatchRun {
+interface MatchRun extends MatchParts {
   readonly request: GradeRequest;
   readonly spec: MatchVerifierSpec;
-  readonly answer: string;
+  /** The submitted text, or the artifact. */
+  readonly source: string | FileContent;
   readonly sandbox: Sandbox;
-  readonly runtime: Runtime;
   /** In the runtime's monotonic milliseconds. */
   readonly deadline: number;
 }
 
-type WantedCase = MatchCase & { readonly wanted: string };
-
-async function runCases(run: MatchRun, cases: readonly WantedCase[]): Promise<TestResult[]> {
+async function runCases(run: MatchRun, cases: readonly MatchCase[]): Promise<TestResult[]> {
   const tests: TestResult[] = [];
-  let driver: SubjectDriver | null = null;
+  let asked: AskedSubject | null = null;
   let starts = 0;
   /** Set once no further case can be run: each then ends like this. */
   let stopped: Judgement | null = null;
@@ -103,52 +149,27 @@ async function runCases(run: MatchRun, cases: readonly WantedCase[]): Promise<Te
     for (const one of cases) {
       const startedMs = run.runtime.monotonic();
       if (startedMs >= run.deadline) stopped ??= { status: "timeout", detail: "the time for grading was used up" };
-      if (stopped === null && driver === null) {
+      if (stopped === null && asked === null) {
         if (starts > RESTARTS_MAX) {
           stopped = { status: "error", detail: `not run: earlier cases ended ${starts} processes` };
         } else {
-          driver = await start(run, starts > 0);
+          asked = await startAsking({ ...run, isUsed: starts > 0 }, run.spec, run.source);
           starts += 1;
-          if (driver.refusal !== null) stopped = judge(driver.refusal, "");
+          if (asked.refusal !== null) stopped = await judge(asked.refusal, one, run.mathEqual);
         }
       }
       let judgement = stopped;
-      if (judgement === null && driver !== null) {
-        const reply: SubjectReply = await driver.call(`[${one.args.map(pythonLiteral).join()}]`, "{}");
-        judgement = judge(reply, one.wanted);
-        if (reply.kind === "timeout" || reply.kind === "died") driver = null;
+      if (judgement === null && asked !== null) {
+        judgement = await judge(await asked.ask(one), one, run.mathEqual);
+        if (asked.isSpent) asked = null;
       }
-      const { status, detail } = judgement ?? { status: "error", detail: "not run" };
-      tests.push(testResult(run.spec, one, status, run.runtime.monotonic() - startedMs, detail));
+      const ended = judgement ?? { status: "error", detail: "not run" };
+      tests.push(testResult(run.spec, one, run.runtime.monotonic() - startedMs, ended));
     }
   } finally {
-    await driver?.close();
+    await asked?.close();
   }
   return tests;
-}
-
-function start(run: MatchRun, isUsed: boolean): Promise<SubjectDriver> {
-  const { subject } = run.spec;
-  return startSubjectDriver(
-    {
-      form: subject.form === "expression" ? "expression" : "function",
-      source: run.answer,
-      entry: subject.entry,
-      parameters: subject.parameters,
-      loadMs: Math.max(LOAD_MS_MIN, subject.callMs),
-      callMs: subject.callMs,
-    },
-    {
-      sandbox: run.sandbox,
-      runtime: run.runtime,
-      cwd: "/",
-      envVars: { PATH: "/usr/bin:/bin", LANG: "C.UTF-8", TZ: "UTC", HOME: "/nonexistent" },
-      timeoutMs: run.deadline - run.runtime.monotonic(),
-      signal: run.request.signal,
-      isUsed,
-      isPristine: true,
-    },
-  );
 }
 
 interface Judgement {
@@ -156,11 +177,11 @@ interface Judgement {
   readonly detail: string;
 }
 
-function judge(reply: SubjectReply, wanted: string): Judgement {
+async function judge(reply: SubjectReply, { expected, compare }: MatchCase, mathEqual: MathEqual): Promise<Judgement> {
   switch (reply.kind) {
     case "value":
-      if (reply.text === wanted) return { status: "passed", detail: "" };
-      return { status: "failed", detail: `returned ${cut(reply.text)}, expected ${cut(wanted)}` };
+      if (await isRight(reply.text, expected, compare, mathEqual)) return { status: "passed", detail: "" };
+      return { status: "failed", detail: `returned ${cut(reply.text)}, expected ${cut(canonicalPlain(expected))}` };
     case "raised":
       return { status: "error", detail: reply.detail };
     case "timeout":
@@ -178,11 +199,10 @@ function cut(text: string): string {
 
 function testResult(
   spec: MatchVerifierSpec,
-  one: MatchCase,
-  status: TestStatus,
+  { id, tier: name }: MatchCase,
   durationMs: number,
-  detail: string,
+  { status, detail }: Judgement,
 ): TestResult {
-  const visibility = spec.tiers.find((tier) => tier.name === one.tier)?.visibility ?? "hidden";
-  return { id: one.id, tier: one.tier, visibility, status, durationMs, detail };
+  const visibility = spec.tiers.find((tier) => tier.name === name)?.visibility ?? "hidden";
+  return { id, tier: name, visibility, status, durationMs, detail };
 }

@@ -36,6 +36,16 @@ export async function prepareSubject(sandbox: Sandbox, grade: GradeRequest): Pro
   await asRoot(sandbox, "/", `chown -hR subject: -- ${quoted(task.workdir)}`, grade);
 }
 
+/** Makes a file of the prepared sandbox one that the subject can run, and neither change nor replace. */
+export async function sealFile(sandbox: Sandbox, path: string, grade: GradeRequest): Promise<void> {
+  const { workdir } = grade.task;
+  const folder = path.slice(0, path.lastIndexOf("/")) || "/";
+  // Folders outside the work folder are the image's own and not the subject's.
+  const isOwn = `${folder}/`.startsWith(`${workdir.replace(/\/$/, "")}/`);
+  const owned = isOwn ? `chown root: -- ${quoted(folder)} && chmod 755 -- ${quoted(folder)} && ` : "";
+  await asRoot(sandbox, "/", `${owned}chown root: -- ${quoted(path)} && chmod 555 -- ${quoted(path)}`, grade);
+}
+
 /** As in the agent's sandbox: what lies in the work folder belongs to who runs there, anything else to root. */
 function owned(task: Task, files: readonly FileContent[], isRequired: boolean): PlacedFile[] {
   const workdir = `${task.workdir.replace(/\/$/, "")}/`;
