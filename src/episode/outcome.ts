@@ -4,15 +4,26 @@
  */
 import type { Failure } from "../core/errors.ts";
 import { Failure as FailureError, failureClass, toFailure } from "../core/errors.ts";
+import type { MilestoneReading } from "../core/milestone.ts";
 import type { CancelledCause, GradedOutcome, Outcome, StopReason } from "../core/outcome.ts";
 import { failedCause, gradedBy } from "../core/outcome.ts";
+import { rewardOf } from "../core/reward.ts";
+import type { Task } from "../core/task.ts";
 import type { Verdict } from "../core/verifier.ts";
 
 const CANCELLED_CAUSES: readonly CancelledCause[] = ["stale", "user", "run_ended"];
 
-/** What a graded state earns: the verdict, or 0 where the policy is at fault for how the episode ended. */
-export function gradedOutcome(stopReason: StopReason, verdict: Verdict): GradedOutcome {
-  return gradedBy(stopReason, verdict.total, verdict.scores);
+/**
+ * What a graded state earns: the reward of its verdict and of the milestones it last stood at (null: none), or 0 where
+ * the policy is at fault for how the episode ended.
+ */
+export function gradedOutcome(
+  stopReason: StopReason,
+  verdict: Verdict,
+  { milestones }: Pick<Task, "milestones">,
+  last: MilestoneReading | null,
+): GradedOutcome {
+  return gradedBy(stopReason, rewardOf(verdict, milestones ?? null, last), verdict.scores);
 }
 
 /** `cancel` is the caller's signal: once aborted, the episode was cancelled, whatever else broke because of it. */

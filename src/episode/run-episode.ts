@@ -120,7 +120,7 @@ async function endOf(
   } catch (error) {
     // A verdict that was written before the deadline passed is kept.
     if (environment.verdict !== null && environment.stopReason !== null && !ends.cancel.aborted) {
-      return gradedOutcome(environment.stopReason, environment.verdict);
+      return gradedOutcome(environment.stopReason, environment.verdict, plan.task, environment.milestones);
     }
     const cause = ends.deadline.aborted && !ends.cancel.aborted ? ends.deadline.reason : error;
     return endedOutcome(cause, environment.turnsTaken, ends.cancel);
@@ -142,7 +142,7 @@ async function play(
   }
   const verdict = await environment.verify();
   // A policy that could not act within its limits has set the reason; `execute` has set it otherwise.
-  return gradedOutcome(environment.stopReason ?? "submitted", verdict);
+  return gradedOutcome(environment.stopReason ?? "submitted", verdict, plan.task, environment.milestones);
 }
 
 /** The policy's next action; null when it reached a limit of its own instead, which the environment then knows. */

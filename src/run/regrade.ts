@@ -136,7 +136,7 @@ async function regradeOne(
   const verdict = await verdictOn(parts, row, document, task, artifacts);
   const { episodeNo } = row;
   const isHonest = isCleared(await parts.store.findings({ runId: parts.runId, episodeNo }));
-  const reward = rewardAfter(document, verdict, isHonest);
+  const reward = rewardAfter(document, task, verdict, isHonest);
   return {
     regrade: { episodeNo, verifierHash: task.verifierHash, reward, verdict, failure: null },
     pair: {
@@ -169,9 +169,10 @@ function verdictOn(
  * What the episode earns by this verdict. How it ended does not change with a verifier, nor what it was punished for,
  * unless a person has cleared it of that.
  */
-function rewardAfter({ outcome }: Trajectory, verdict: Verdict, isHonest: boolean): number {
+function rewardAfter({ outcome, turns }: Trajectory, task: Task, verdict: Verdict, isHonest: boolean): number {
   if (outcome.kind === "graded" && outcome.cause === "cheating" && !isHonest) return outcome.reward;
-  return gradedOutcome(outcome.kind === "graded" ? outcome.stopReason : "submitted", verdict).reward;
+  const last = turns.findLast((turn) => turn.milestones !== null)?.milestones ?? null;
+  return gradedOutcome(outcome.kind === "graded" ? outcome.stopReason : "submitted", verdict, task, last).reward;
 }
 
 /** Pure: what changed, by episode and by tier. */
