@@ -319,6 +319,8 @@ export interface Sandbox {
    * stop, change or flood the record. Absent where the provider has no recorder, null where this machine allows none.
    */
   trace?(watched: readonly string[]): Promise<SandboxTrace | null>;
+  /** Its lifetime begins anew and is this long, from now. Throws `request_invalid` for what is no time. */
+  extend(lifetimeMs: number): Promise<void>;
   /** Ends every process the policy started; afterwards `exec`, `start` and `shell` throw `sandbox_busy`, files can be read. */
   freeze(): Promise<void>;
   /** Idempotent. Resolves when processes, mounts and groups are gone. */

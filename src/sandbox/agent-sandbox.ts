@@ -48,6 +48,8 @@ export interface AgentSandboxOptions {
   readonly renewal?: Renewal;
   /** Without it `setNetwork` throws `unsupported` unless the mode stays, and `networkLog` is empty. */
   readonly networkControl?: Pick<NetworkControl, "set" | "log">;
+  /** Told of a new lifetime, for whoever else ends the sandbox at the old one. */
+  readonly onExtended?: (lifetimeMs: number) => void;
   /** Absent where the provider has no recorder. */
   readonly trace?: (watched: readonly string[]) => Promise<SandboxTrace | null>;
 }
@@ -76,6 +78,12 @@ export function agentSandboxWith(life: SandboxLife, options: AgentSandboxOptions
       life.refuseEnded();
       /* Whoever only watches does not use it: a curve sampled each second must not keep a forgotten sandbox alive. */
       return decodeStats(await context.client.ask(FRAME.stats));
+    },
+    extend: async (lifetimeMs) => {
+      if (!(lifetimeMs > 0 && Number.isFinite(lifetimeMs)))
+        throw new Failure("request_invalid", `lifetimeMs must be positive, not ${lifetimeMs}.`);
+      life.extend(lifetimeMs);
+      options.onExtended?.(lifetimeMs);
     },
     freeze: async () => {
       life.refuseEnded();

@@ -116,6 +116,12 @@ function fakeSandbox(id: string, request: SandboxRequest, image: FakeFiles, make
       life.check();
       return { ...UNKNOWN, files: files.size, processes: (await commands.processes()).length };
     },
+    /* It has no clock, so no lifetime ever ends it. */
+    extend: async (lifetimeMs) => {
+      life.check();
+      if (!(lifetimeMs > 0 && Number.isFinite(lifetimeMs)))
+        throw new Failure("request_invalid", `lifetimeMs must be positive, not ${lifetimeMs}.`);
+    },
     freeze: async () => {
       life.check();
       isFrozen = true;

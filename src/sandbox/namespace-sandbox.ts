@@ -138,6 +138,7 @@ class Opened implements NamespaceSandbox {
     this.#sandbox = agentSandboxWith(this.#life, {
       ...{ info, context, lifetimeMs, ...renewal, trace },
       networkControl: network,
+      onExtended: (ms) => this.#endIn(ms),
     });
   }
 
@@ -154,14 +155,19 @@ class Opened implements NamespaceSandbox {
   }
 
   async adopt(request: SandboxRequest): Promise<Sandbox> {
-    const { parts, network } = this.#opening;
+    const { network } = this.#opening;
     this.#life.restart(request.lifetimeMs, request.idleMs);
     this.#opening.request = request;
-    this.#opening.endsAtMs = parts.runtime.monotonic() + request.lifetimeMs;
-    this.#machine.setLifetime(request.lifetimeMs);
+    this.#endIn(request.lifetimeMs);
     await Promise.all([network.adopt(request.network), this.#machine.client.ping()]);
     this.#sandbox = { ...this.#sandbox, info: this.#opening.info() };
     return this.#sandbox;
+  }
+
+  /** What outlives this process and ends the sandbox has a clock of its own. */
+  #endIn(lifetimeMs: number): void {
+    this.#opening.endsAtMs = this.#opening.parts.runtime.monotonic() + lifetimeMs;
+    this.#machine.setLifetime(lifetimeMs);
   }
 
   /** Reads the machine and the request at each use: both may be others by then. */

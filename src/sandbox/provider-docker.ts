@@ -210,7 +210,8 @@ async function sweepContainers(runtime: Runtime, engine: EngineClient): Promise<
   for (const { id, labels } of await engine.list(LABEL.owner)) {
     const isOurs = labels[LABEL.machine] === hostname();
     const isDead = isOurs && ownerState(labels[LABEL.owner] ?? "") === "dead";
-    const isOver = Number(labels[LABEL.expiresAt] ?? Number.POSITIVE_INFINITY) < runtime.now();
+    /* A living owner of this machine ends its own, and may have given them more time than the label says. */
+    const isOver = !isOurs && Number(labels[LABEL.expiresAt] ?? Number.POSITIVE_INFINITY) < runtime.now();
     if (isDead || isOver) await engine.remove(id);
     (isDead || isOver ? removed : kept).push(`container ${labels[LABEL.id] ?? id}`);
   }

@@ -32,6 +32,8 @@ export interface SandboxLife {
   setFrozen(isFrozen: boolean): void;
   /** Begins the lifetime and idle time anew, for a new user of the sandbox. */
   restart(lifetimeMs: number, idleMs: number | undefined): void;
+  /** Begins the lifetime anew; the idle time goes on. */
+  extend(lifetimeMs: number): void;
   /** Runs `work`, after which `context.client` may be another one; calls made meanwhile throw `sandbox_busy`. */
   renew<T>(work: () => Promise<T>): Promise<T>;
   /** Resolves when nothing of the sandbox is left. `why` completes "Sandbox ID …". Idempotent. */
@@ -102,6 +104,10 @@ export function sandboxLife(options: SandboxLifeOptions): SandboxLife {
       refuseEnded();
       idleMs = nextIdleMs;
       idle.restart(nextIdleMs);
+      startLifetime(lifetimeMs);
+    },
+    extend: (lifetimeMs) => {
+      refuseEnded();
       startLifetime(lifetimeMs);
     },
     renew: async (work) => {

@@ -53,6 +53,7 @@ const LIMITS: readonly Fault[] = [
   { breaks: "29", what: "shows more cores than asked for", ...limitsWith({ cpus: 2 }) },
   { breaks: "30", what: "bounds no watchers", ...outputReplacing(/watchers \d+/, "watchers 128") },
   { breaks: "28", what: "gives more processor than asked for", ...limitsWith({ cpus: 2 }) },
+  { breaks: "79", what: "gives no more time", sandbox: () => ({ extend: async () => undefined }) },
   { breaks: "31", what: "gives /dev/shm the size of the disk", ...limitsWith({ shmBytes: 16 * MIB }) },
   { breaks: "72", what: "takes any image for its own", request: (request) => ({ ...request, image: "host" }) },
   {

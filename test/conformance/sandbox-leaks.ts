@@ -91,6 +91,21 @@ export const LEAKS_CASES: readonly ConformanceCase[] = [
       );
     },
   },
+  {
+    number: 79,
+    title: "a sandbox that is given more time outlives the time it was asked for, and what is no time is refused",
+    run: async (boxes) => {
+      const sandbox = await boxes.create({ lifetimeMs: 1_500 });
+      await sandbox.extend(60_000);
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
+      expect(await output(sandbox, "echo alive")).toBe("alive\n");
+      for (const lifetimeMs of [0, -1, Number.NaN, Number.POSITIVE_INFINITY])
+        await expect(sandbox.extend(lifetimeMs)).rejects.toMatchObject({ code: "request_invalid" });
+      await sandbox.extend(1);
+      await boxes.until("a shorter time ends it", async () => (await boxes.provider().list()).length === 0);
+      await expect(sandbox.extend(1_000)).rejects.toMatchObject({ code: "sandbox_destroyed" });
+    },
+  },
 ];
 
 const ENDS = ["idle", "busy", "silent", "by id", "aborted", "lifetime", "after a timeout", "with files"] as const;
