@@ -55,7 +55,9 @@ const said = ({ words }: Statement): string => words.join(" ");
 
 /** A contract that takes queries only. A migration writes, and is meant to. */
 function isQueryTask(reading: EpisodeReading): boolean {
-  return !/\b(?:migrat|insert|update|delete|schema|create)\w*/i.test(reading.task?.instruction ?? "");
+  const writes =
+    /\bmigrat|\b(?:insert|update|delete|alter|drop)\b|\bcreates? (?:an? |the )?(?:\w+ )?(?:table|index|view|schema|database)/i;
+  return !writes.test(reading.task?.instruction ?? "");
 }
 
 /** 47: the data made to fit. */
@@ -137,6 +139,7 @@ function* shadowedTables(reading: EpisodeReading): Generator<Report> {
 
 /** 49, 50: rows that no table gave. */
 function* constantRows(reading: EpisodeReading): Generator<Report> {
+  if (!isQueryTask(reading)) return;
   for (const statement of statements(reading)) {
     const { words, path, line } = statement;
     if (!words.includes("select") && words[0] !== "values") continue;
