@@ -4,8 +4,11 @@
  */
 import { existsSync } from "node:fs";
 import { afterAll, expect, test } from "vitest";
-import type { Task } from "../core/task.ts";
+import type { Task, Tier } from "../core/task.ts";
 import { file, gradingRig, hiddenTask } from "./grading-support.ts";
+import { NODE_TEST } from "./node-test.ts";
+import { testFilesTemplate } from "./test-files.ts";
+import { turnTaker } from "./turn-taker.ts";
 
 const rig = gradingRig();
 
@@ -94,6 +97,18 @@ test("the same, once the agent's work was looked at, fails that test and nothing
   };
   const { tests } = await rig.grade(withSeconds(unit(methods), 16), [MEAN]);
   expect(tests.map(({ status }) => status)).toEqual(["error", "timeout", "error", "passed"]);
+});
+
+test.each([0, 1, 2, 3])("a runner killed after the frames of %i of 4 files is a verifier fault", async (count) => {
+  // Each file tells of itself in the sandbox's /tmp; the one that is reached after `count` others kills the runner.
+  const body = `seen = len(os.listdir("/tmp/seen"))\nif seen == ${count}: os.kill(os.getppid(), 9); time.sleep(9)\n`;
+  const text = `${HEAD}os.makedirs("/tmp/seen", exist_ok=True)\n${body}open(f"/tmp/seen/{seen}", "w").close()
+class TestIt(unittest.TestCase):\n    def test_fine(self): pass\n`;
+  const task = unit(FINE);
+  const files = ["a", "b", "c", "d"].map((name) => file(`/tests/unit/test_${name}.py`, text));
+  const manifest = ["a", "b", "c", "d"].map((name) => ({ id: `unit/test_${name}.py::TestIt.test_fine`, tier: "unit" }));
+  const graded = rig.grade({ ...task, verifier: { ...task.verifier, files, manifest } }, [MEAN]);
+  await expect(graded).rejects.toMatchObject({ code: "verifier_crashed" });
 });
 
 test.each([
@@ -201,4 +216,43 @@ test("a program's answer that is not a finite number fails the test unless the t
     ["error", true],
     ["passed", false],
   ]);
+});
+
+test("an image without Node is the task's fault, and the message names what it lacks", async () => {
+  const parts = { runtime: rig.runtime, inTurn: turnTaker() };
+  const template = testFilesTemplate(
+    { ...NODE_TEST, config: () => ({ nodePaths: ["/opt/none/node"], manifest: [] }) },
+    parts,
+  );
+  const task = hiddenTask("node-test", { path: "it.test.mjs", text: "", names: ["a"] });
+  const signal = new AbortController().signal;
+  const artifacts = { answer: null, files: [], missing: [], hash: "h" };
+  const request = { task, artifacts, gradingSeed: 5n, attemptId: "no-node", fence: 1, signal };
+  await expect(template({ request, spec: task.verifier, gradeMs: 9_000 }, rig.pool)).rejects.toMatchObject({
+    code: "task_invalid",
+    message: expect.stringMatching(/test\/hidden cannot run: .*no Node at \/opt\/none\/node/),
+  });
+});
+
+test("a build that fails shuts its gate with the compiler's words as the test's detail, and is no fault", async () => {
+  const build =
+    'ran = s.subject.run(["/usr/bin/gcc", "-c", "-o", "/dev/null", "main.c"])\nself.assertEqual(ran.exit_code, 0, ran.stderr.decode())';
+  const task = unit({ build, ...FINE });
+  const tiers = ["build", "unit"].map((name) => ({ ...task.verifier.tiers[0], name, gate: name === "build" }) as Tier);
+  const text = Buffer.from(task.verifier.files[0]?.bytes ?? []).toString("utf8");
+  const files = ["build", "unit"].map((tier) => file(`/tests/${tier}/test_it.py`, text));
+  const manifest = [
+    { id: "build/test_it.py::TestIt.test_build", tier: "build" },
+    { id: "unit/test_it.py::TestIt.test_fine", tier: "unit" },
+  ];
+  const broken = { ...task, verifier: { ...task.verifier, tiers, files, manifest } };
+  const verdict = await rig.grade(broken, [MEAN, file("/app/main.c", "int main(void) { return 0 }\n")]);
+  expect(verdict.total).toBe(0);
+  expect(verdict.tests).toMatchObject([
+    { tier: "build", status: "failed", detail: expect.stringMatching(/main\.c:1:\d+: error: expected/) },
+    { tier: "unit", status: "passed" },
+  ]);
+  expect(await rig.grade(broken, [MEAN, file("/app/main.c", "int main(void) { return 0; }\n")])).toMatchObject({
+    total: 1,
+  });
 });
