@@ -41,6 +41,8 @@ export interface ArtifactContract {
   readonly files: readonly ArtifactRule[];
   readonly bytesMax: number;
   readonly entriesMax: number;
+  /** Shell commands run before the freeze, as the agent's user in the work folder, 60 s each; default none. */
+  readonly collect?: readonly string[];
 }
 
 export interface ArtifactRule {
@@ -87,6 +89,8 @@ export interface Tier {
   /** Of a `tests` verifier; absent in others. */
   readonly runner?: TestRunner;
   readonly performance?: PerformanceRule;
+  /** Of a `reward-file` tier: several keys without one named `reward` stand for their mean. Default false. */
+  readonly isRewardMean?: boolean;
   readonly threshold: number;
   /** Tiers that must reach their threshold before this one earns anything. */
   readonly requires: readonly string[];

@@ -20,6 +20,13 @@ export interface TestResult {
   readonly detail: string;
 }
 
+/** Something at or below a declared path that did not cross, for people. */
+export interface RefusedArtifact {
+  /** Hostile text, at most 300 characters. */
+  readonly path: string;
+  readonly reason: string;
+}
+
 /** What crossed from the agent's sandbox, as data. */
 export interface Artifacts {
   /** Text given to `submit`; null when there was none. */
@@ -27,6 +34,8 @@ export interface Artifacts {
   readonly files: readonly FileContent[];
   /** Declared and required paths the agent did not make. */
   readonly missing: readonly string[];
+  /** What was there and not taken, such as links, or a file that is not of its kind. Absent when there was none. */
+  readonly refused?: readonly RefusedArtifact[];
   /**
    * What the agent left under `/visible`, of a task that has visible tests. Only the signal of the visible suite reads
    * it; nothing of it is placed where hidden tests run.

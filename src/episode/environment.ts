@@ -302,7 +302,11 @@ export class EpisodeEnvironment implements Environment {
     try {
       await this.#sandbox.recorder?.beforeFreeze();
       const sandbox: Sandbox | null = task.contract.state === "answer" ? null : await this.#sandbox.claim();
-      const collected = await freezeAndCollect(task.contract, task.workdir, this.answer, sandbox);
+      const collected = await freezeAndCollect(task.contract, task.workdir, this.answer, sandbox, {
+        user: task.agentUser,
+        hasVisibleFiles: task.files.some((file) => file.path.startsWith("/visible/")),
+        signal: this.#signal,
+      });
       if (collected.isOverCaps) this.stopReason = "disk_limit";
       artifacts = collected.artifacts;
       return collected;

@@ -1,33 +1,37 @@
 /**
  * Ends all that the agent runs and takes out, as data, what its task's contract names: the answer, declared files, or
- * the work folder. Regular files only, links never followed, within the contract's caps. What the agent did not make is
- * listed as missing (a failed test); what the collector lost is thrown (a verifier fault).
+ * the work folder. Regular files only, links never followed, within the contract's caps. What the agent did not make, or
+ * made as something else, is listed as missing (a failed test); what the collector lost is thrown (a verifier fault).
  */
 import { hash } from "node:crypto";
-import { Failure } from "../core/errors.ts";
+import { toFailure } from "../core/errors.ts";
 import type { Sandbox } from "../core/sandbox.ts";
-import type { FileContent, FileEntry, FileError } from "../core/sandbox-files.ts";
-import type { ArtifactContract } from "../core/task.ts";
-import type { Artifacts } from "../core/verifier.ts";
+import type { FileContent } from "../core/sandbox-files.ts";
+import type { ArtifactContract, ArtifactRule } from "../core/task.ts";
+import type { Artifacts, RefusedArtifact } from "../core/verifier.ts";
+import { Basket } from "./artifact-basket.ts";
+import { explain, Folders } from "./artifact-folders.ts";
+import { kindFault } from "./artifact-kinds.ts";
 
-/** Errors of a path that the agent's own doing explains; anything else means that the collector lost it. */
-const AGENT_ERRORS: readonly FileError[] = [
-  "missing",
-  "not_regular",
-  "is_directory",
-  "not_directory",
-  "refused_link",
-  "too_large",
-  "denied",
-];
+/** Of one command that a contract asks to be run before the freeze. */
+const COLLECT_MS = 60_000;
+const COLLECT_OUTPUT_BYTES_MAX = 4_096;
 
-/** Names in one folder on the way to an artifact; more are the agent's doing. */
-const FOLDER_ENTRIES_MAX = 100_000;
+/** Where a task's visible tests lie in the agent's sandbox, and how much of them crosses. */
+const VISIBLE = { path: "/visible", bytesMax: 1024 * 1024, entriesMax: 1_000 } as const;
 
 export interface Collected {
   readonly artifacts: Artifacts;
   /** True when more was written than the contract allows, so that nothing of it was taken. */
   readonly isOverCaps: boolean;
+}
+
+export interface CollectOptions {
+  /** Of `contract.collect`; default `agent`. */
+  readonly user?: string;
+  /** Whether the task has files under `/visible`; default false. */
+  readonly hasVisibleFiles?: boolean;
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -39,136 +43,187 @@ export async function freezeAndCollect(
   workdir: string,
   answer: string | null,
   sandbox: Sandbox | null,
+  options: CollectOptions = {},
 ): Promise<Collected> {
   if (contract.state === "answer" || sandbox === null) return whole(answer, [], []);
+  const basket = new Basket(contract);
+  await runCollect(contract, workdir, sandbox, options, basket);
   await sandbox.freeze();
   const rules = contract.state === "workdir" ? [{ path: workdir, required: true }] : contract.files;
-  const taken = new Basket(contract);
   const folders = new Folders(sandbox);
   const missing: string[] = [];
   for (const rule of rules) {
-    const isThere = await takePath(folders, rule.path, taken);
-    if (taken.isOver) return { ...whole(answer, [], missing), isOverCaps: true };
+    const isThere = await takeRule(folders, rule, basket);
+    if (basket.isOver) return { ...whole(answer, [], missing, basket.refused), isOverCaps: true };
     if (!isThere && rule.required) missing.push(rule.path);
   }
-  return whole(answer, taken.files, missing);
+  const visible = options.hasVisibleFiles === true ? await takeVisible(folders, contract, basket) : [];
+  return whole(answer, basket.files, missing, basket.refused, visible);
 }
 
-function whole(answer: string | null, files: readonly FileContent[], missing: readonly string[]): Collected {
-  const sorted = [...files].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
+function whole(
+  answer: string | null,
+  files: readonly FileContent[],
+  missing: readonly string[],
+  refused: readonly RefusedArtifact[] = [],
+  visible: readonly FileContent[] = [],
+): Collected {
+  const [taken, seen] = [sorted(files), sorted(visible)];
   return {
-    artifacts: { answer, files: sorted, missing, hash: artifactsHash(answer, sorted, missing) },
+    artifacts: {
+      answer,
+      files: taken,
+      missing,
+      ...(refused.length === 0 ? {} : { refused }),
+      ...(seen.length === 0 ? {} : { visible: seen }),
+      hash: artifactsHash(answer, taken, missing, seen),
+    },
     isOverCaps: false,
   };
 }
 
-/** SHA-256 over the answer, each file's path, permission bits and content, and what is missing. */
+function sorted(files: readonly FileContent[]): readonly FileContent[] {
+  return [...files].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
+}
+
+/**
+ * SHA-256 over the answer, each file's path, permission bits and content, what is missing and, where there are any, the
+ * visible files, because the signal of the visible suite is part of a verdict. Why something was refused is not: it
+ * explains what is missing already.
+ */
 export function artifactsHash(
   answer: string | null,
   files: readonly FileContent[],
   missing: readonly string[],
+  visible: readonly FileContent[] = [],
 ): string {
-  const parts = files.map((file) => [file.path, file.mode & 0o7777, hash("sha256", file.bytes, "hex")]);
-  return hash("sha256", JSON.stringify([answer, parts, missing]), "hex");
+  const parts = (some: readonly FileContent[]) =>
+    some.map((file) => [file.path, file.mode & 0o7777, hash("sha256", file.bytes, "hex")]);
+  const all = [answer, parts(files), missing, ...(visible.length === 0 ? [] : [parts(visible)])];
+  return hash("sha256", JSON.stringify(all), "hex");
 }
 
-/** What has been taken so far, against the contract's caps. */
-class Basket {
-  readonly files: FileContent[] = [];
-  readonly #contract: ArtifactContract;
-  #bytes = 0;
-  isOver = false;
-
-  constructor(contract: ArtifactContract) {
-    this.#contract = contract;
-  }
-
-  get bytesLeft(): number {
-    return this.#contract.bytesMax - this.#bytes;
-  }
-
-  get entriesMax(): number {
-    return this.#contract.entriesMax;
-  }
-
-  add(file: FileContent): void {
-    this.#bytes += file.bytes.length;
-    this.files.push(file);
-    if (this.#bytes > this.#contract.bytesMax || this.files.length > this.#contract.entriesMax) this.isOver = true;
+/** Commands of the task, as the agent's user among what the agent left: how they end proves nothing and is only told. */
+async function runCollect(
+  contract: ArtifactContract,
+  workdir: string,
+  sandbox: Sandbox,
+  { user = "agent", signal }: CollectOptions,
+  basket: Basket,
+): Promise<void> {
+  for (const command of contract.collect ?? []) {
+    const result = await sandbox.exec(command, {
+      user,
+      cwd: workdir,
+      timeoutMs: COLLECT_MS,
+      outputBytesMax: COLLECT_OUTPUT_BYTES_MAX,
+      descendants: "kill",
+      ...(signal === undefined ? {} : { signal }),
+    });
+    if (result.exitCode === 0) continue;
+    const how = result.exitCode === null ? result.verdict : `exit code ${result.exitCode}`;
+    basket.refuse(workdir, `the command "${command.slice(0, 80)}", run before collecting, failed (${how})`);
   }
 }
 
-/** Takes a file, or every regular file below a folder. False when the agent left nothing usable there. */
-async function takePath(folders: Folders, path: string, basket: Basket): Promise<boolean> {
-  const { sandbox } = folders;
-  const found = await folders.entry(path);
-  if (found === null) return false;
-  if (found.kind === "file") return takeFile(sandbox, path, found.mode, basket);
-  const read = await sandbox.files.readTree(path, { bytesMax: basket.bytesLeft, entriesMax: basket.entriesMax });
+/** Takes what a rule names. False when the agent left nothing there that is what the rule says. */
+async function takeRule(folders: Folders, rule: ArtifactRule, basket: Basket): Promise<boolean> {
+  const standing = await folders.standing(rule.path);
+  if (standing.entry === null) {
+    if (!standing.isAbsent) basket.refuse(rule.path, standing.reason);
+    return false;
+  }
+  const { kind, mode, bytes } = standing.entry;
+  const wanted = rule.kind === undefined ? kind : rule.kind === "tree" ? "folder" : "file";
+  if (kind !== wanted) {
+    basket.refuse(rule.path, `it is a ${kind}; the contract wants a ${wanted}`);
+    return false;
+  }
+  if (kind === "folder") return takeFolder(folders, rule, basket);
+  return takeFile(folders, rule, { mode, bytes }, basket);
+}
+
+async function takeFile(
+  { sandbox }: Folders,
+  rule: ArtifactRule,
+  known: { readonly mode: number; readonly bytes: number },
+  basket: Basket,
+): Promise<boolean> {
+  const { path, bytesMax = Infinity } = rule;
+  // A sparse file says its size without having it, so it is never read.
+  if (known.bytes > bytesMax) return refusedSize(rule, basket);
+  const read = await sandbox.files.read(path, { bytesMax: Math.min(basket.bytesLeft, bytesMax) });
   if (!read.ok) {
     if (read.error === "too_large") basket.isOver = true;
-    return explain(path, read.error, read.message);
+    basket.refuse(path, read.message);
+    explain(path, read.error, read.message);
+    return false;
+  }
+  const kind = rule.kind === "file" || rule.kind === "tree" ? undefined : rule.kind;
+  const fault = kind === undefined ? null : await kindFault(kind, read.value);
+  if (fault === null) return basket.add({ path, bytes: read.value, mode: known.mode });
+  basket.refuse(path, fault);
+  return false;
+}
+
+async function takeFolder(folders: Folders, rule: ArtifactRule, basket: Basket): Promise<boolean> {
+  const { path, bytesMax = Infinity, entriesMax = Infinity } = rule;
+  const limits = {
+    bytesMax: Math.min(basket.bytesLeft, bytesMax),
+    entriesMax: Math.min(basket.entriesMax, entriesMax),
+  };
+  const { files } = folders.sandbox;
+  const [read, listed] = await Promise.all([
+    files.readTree(path, limits),
+    files.list(path, { recursive: true, entriesMax: limits.entriesMax }),
+  ]);
+  if (!read.ok) {
+    if (read.error === "too_large") {
+      if (isOwnCap(rule, basket)) return refusedSize(rule, basket);
+      basket.isOver = true;
+    }
+    basket.refuse(path, read.message);
+    explain(path, read.error, read.message);
+    return false;
+  }
+  for (const entry of listed.ok ? listed.value : []) {
+    if (entry.kind === "link") basket.refuse(`${path}/${entry.path}`, "it is a link, and links are not followed");
+    if (entry.kind === "other") basket.refuse(`${path}/${entry.path}`, "it is a device, FIFO or socket");
   }
   for (const file of read.value) {
-    /* A name that is no UTF-8 has no place in a record, which is text; a contract cannot name it either. */
-    if (file.path.isWellFormed()) basket.add(file);
+    basket.add(file);
     if (basket.isOver) break;
   }
   return true;
 }
 
-async function takeFile(sandbox: Sandbox, path: string, mode: number, basket: Basket): Promise<boolean> {
-  const read = await sandbox.files.read(path, { bytesMax: basket.bytesLeft });
-  if (read.ok) {
-    basket.add({ path, bytes: read.value, mode });
-    return true;
-  }
-  if (read.error === "too_large") basket.isOver = true;
-  return explain(path, read.error, read.message);
+/** Whether a rule's own cap is the narrower one, so that its artifact alone counts as not made. */
+function isOwnCap({ bytesMax = Infinity, entriesMax = Infinity }: ArtifactRule, basket: Basket): boolean {
+  return bytesMax < basket.bytesLeft || entriesMax < basket.entriesMax;
 }
 
-/** False for a path the agent is answerable for; throws for one that the collector could not take. */
-function explain(path: string, error: FileError, message: string): false {
-  if (AGENT_ERRORS.includes(error)) return false;
-  throw new Failure(
-    "artifact_lost",
-    `The artifact ${path} could not be taken out of the sandbox (${error}): ${message}`,
-  );
+function refusedSize({ path, bytesMax, entriesMax }: ArtifactRule, basket: Basket): false {
+  const caps = [
+    bytesMax === undefined ? [] : `${bytesMax} bytes`,
+    entriesMax === undefined ? [] : `${entriesMax} entries`,
+  ];
+  basket.refuse(path, `it has more than ${caps.flat().join(" or ")}, the most its rule allows`);
+  return false;
 }
 
-/**
- * Says what really stands at a path, part by part, so that no link is followed: reading alone would follow one. The
- * sandbox is frozen, so what was seen stays true. Folders are listed once.
- */
-class Folders {
-  readonly sandbox: Sandbox;
-  readonly #listings = new Map<string, readonly FileEntry[]>();
-
-  constructor(sandbox: Sandbox) {
-    this.sandbox = sandbox;
+/** What the agent left of its visible tests, kept apart. Too much of it is a signal lost and nothing else. */
+async function takeVisible(
+  folders: Folders,
+  contract: ArtifactContract,
+  basket: Basket,
+): Promise<readonly FileContent[]> {
+  const apart = new Basket({ ...contract, bytesMax: VISIBLE.bytesMax, entriesMax: VISIBLE.entriesMax });
+  try {
+    await takeRule(folders, { ...VISIBLE, required: false, kind: "tree" }, apart);
+  } catch (error) {
+    if (toFailure(error).code !== "artifact_lost") throw error;
+    basket.refuse(VISIBLE.path, toFailure(error).message);
   }
-
-  /** The file or folder at an absolute path; null when there is none, or something else, or a link on the way. */
-  async entry(path: string): Promise<FileEntry | null> {
-    let found: FileEntry = { path: "/", kind: "folder", bytes: 0, mode: 0o755 };
-    let folder = "";
-    for (const part of path.split("/").filter((name) => name !== "")) {
-      const next = (await this.#list(folder === "" ? "/" : folder)).find((entry) => entry.path === part);
-      if (found.kind !== "folder" || next === undefined) return null;
-      found = next;
-      folder = `${folder}/${part}`;
-      if (found.kind !== "file" && found.kind !== "folder") return null;
-    }
-    return found;
-  }
-
-  async #list(folder: string): Promise<readonly FileEntry[]> {
-    const known = this.#listings.get(folder);
-    if (known !== undefined) return known;
-    const listed = await this.sandbox.files.list(folder, { recursive: false, entriesMax: FOLDER_ENTRIES_MAX });
-    const entries = listed.ok ? listed.value : [];
-    if (!listed.ok) explain(folder, listed.error, listed.message);
-    this.#listings.set(folder, entries);
-    return entries;
-  }
+  for (const { path, reason } of apart.refused) basket.refuse(path, reason);
+  return apart.isOver ? [] : apart.files;
 }

@@ -19,7 +19,7 @@ export async function storedState({ document, body }: StoredTrajectory): Promise
   const visible = await contents(collected.visible);
   const answer = document.answerBlob === null ? null : new TextDecoder().decode(await body(document.answerBlob));
   const { missing } = collected;
-  const hash = artifactsHash(answer, files, missing);
+  const hash = artifactsHash(answer, files, missing, visible);
   if (verification !== null && verification.artifactsHash !== hash) {
     throw new Failure(
       "artifact_lost",
