@@ -6,7 +6,7 @@
  * themselves, so neither is within any tolerance of a number.
  */
 import type { Comparison, PlainData } from "../core/task.ts";
-import { canonicalPlain } from "./plain.ts";
+import { canonicalPlain, parseHexFloat } from "./plain.ts";
 
 /** One more level than the driver and `plain.ts` write. */
 const DEPTH_MAX = 60;
@@ -133,18 +133,12 @@ function numberOf(value: unknown): bigint | number | null {
   return type === "float" ? floatOf(text) : null;
 }
 
-/** Reads Python's `float.hex`. */
 function floatOf(text: string): number | null {
-  if (text === "nan") return Number.NaN;
-  if (text === "inf" || text === "-inf") return text === "inf" ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
-  const found = /^(-?)0x([01])\.([0-9a-f]{1,13})p([+-]\d{1,4})$/.exec(text);
-  if (found === null) return null;
-  const [, sign, whole, fraction = "", exponent] = found;
-  const mantissa = Number(whole) + Number.parseInt(fraction, 16) / 16 ** fraction.length;
-  // In two steps: a subnormal's power alone is not a double.
-  const half = Math.trunc(Number(exponent) / 2);
-  const value = mantissa * 2 ** half * 2 ** (Number(exponent) - half);
-  return sign === "-" ? -value : value;
+  try {
+    return parseHexFloat(text);
+  } catch {
+    return null;
+  }
 }
 
 function isNearNumber(given: bigint | number, right: bigint | number, { absolute, relative }: Tolerances): boolean {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { canonicalPlain, pythonLiteral } from "./plain.ts";
+import { canonicalPlain, parseHexFloat, plainOfCanonical, pythonLiteral } from "./plain.ts";
 
 /** Values that Python tells apart by type or value; each pair must differ. */
 const distinct = [
@@ -84,4 +84,34 @@ test.each([
   ["endless nesting", Array.from({ length: 60 }).reduce((inner: unknown) => [inner], 1), /deeper than 50/],
 ])("%s in a hidden case is an invalid task", (_name, value, message) => {
   expect(() => canonicalPlain(value)).toThrow(message);
+});
+
+test("a canonical text is read back as the value it spells, and hostile text as nothing", () => {
+  for (const value of distinct) {
+    const text = canonicalPlain(value);
+    const read = plainOfCanonical(text);
+    expect(read).not.toBeUndefined();
+    expect(canonicalPlain(read)).toBe(text);
+  }
+  const hostile = [
+    '["int","1e9"]',
+    '["int","__import__"]',
+    '["float","1.5"]',
+    '["bytes","\\"+x"]',
+    '["object","int"]',
+    "[",
+    "{}",
+    "1",
+  ];
+  for (const text of [...hostile, '["list","a",["int",1]]', "[".repeat(9_999)])
+    expect(plainOfCanonical(text)).toBeUndefined();
+});
+
+test("every double survives its spelling in hex", () => {
+  fc.assert(
+    fc.property(fc.double({ noNaN: true }), (value) => {
+      const text = canonicalPlain({ $float: value });
+      expect(Object.is(parseHexFloat(JSON.parse(text)[1]), value === 0 ? 0 : value)).toBe(true);
+    }),
+  );
 });

@@ -36,6 +36,52 @@ export function pythonLiteral(value: PlainData): string {
   return literal(typed(value, 0));
 }
 
+/**
+ * The value a canonical text spells, as a task would write it; undefined for any other text. The text may be hostile:
+ * it is read as data, and what comes out is spelled anew before a program sees it.
+ */
+export function plainOfCanonical(text: string): PlainData | undefined {
+  try {
+    const value = untyped(JSON.parse(text), 0);
+    return canonicalPlain(value) === text ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function untyped(value: unknown, depth: number): PlainData {
+  if (value === null || typeof value === "boolean" || typeof value === "string") return value;
+  if (!Array.isArray(value) || depth > DEPTH_MAX) throw invalid("is no canonical text");
+  const [type, ...items] = value;
+  const [first] = items;
+  const members = (): PlainData[] => items.map((item) => untyped(item, depth + 1));
+  if (type === "list") return members();
+  if (type === "tuple" || type === "set" || type === "frozenset") return { [`$${type}`]: members() };
+  if (type === "dict") {
+    return { $dict: items.map((pair) => [untyped(pair[0], depth + 1), untyped(pair[1], depth + 1)]) };
+  }
+  if (items.length !== 1 || typeof first !== "string") throw invalid("is no canonical text");
+  if (type === "int") return { $int: (first.startsWith("-") ? -BigInt(first.slice(1)) : BigInt(first)).toString() };
+  if (type === "float") return { $float: parseHexFloat(first) };
+  if (type === "bytes") return { $bytes: first };
+  if (type === "text") return Buffer.from(first, "hex").toString("utf16le");
+  throw invalid("is no canonical text");
+}
+
+/** Reads Python's `float.hex`. Throws for any other text. */
+export function parseHexFloat(text: string): number {
+  if (text === "nan") return Number.NaN;
+  if (text === "inf" || text === "-inf") return text === "inf" ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
+  const found = /^(-?)0x([01])\.([0-9a-f]{1,13})p([+-]\d{1,4})$/.exec(text);
+  if (found === null) throw invalid("is no float");
+  const [, sign, whole, fraction = "", exponent] = found;
+  const mantissa = Number(whole) + Number.parseInt(fraction, 16) / 16 ** fraction.length;
+  // In two steps: a subnormal's power alone is not a double.
+  const half = Math.trunc(Number(exponent) / 2);
+  const value = mantissa * 2 ** half * 2 ** (Number(exponent) - half);
+  return sign === "-" ? -value : value;
+}
+
 function typed(value: unknown, depth: number): Typed {
   if (depth > DEPTH_MAX) throw invalid(`nests deeper than ${DEPTH_MAX} levels`);
   if (value === null) return { type: "none" };

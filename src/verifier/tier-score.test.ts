@@ -119,3 +119,24 @@ test("passing one more test never lowers the score", () => {
     }),
   );
 });
+
+test("a performance tier earns what was measured, and nothing with a wrong output or without a measure", () => {
+  const speed: Tier = {
+    name: "performance",
+    runner: "performance",
+    weight: 1,
+    gate: false,
+    threshold: 0.5,
+    requires: [],
+    visibility: "hidden",
+  };
+  const passed = [{ tier: "performance", status: "passed" as const }];
+  const failed = [{ tier: "performance", status: "failed" as const }];
+  const measures = [{ tier: "performance", score: 0.4 }];
+  expect(tierScore([speed], passed, new Map(), measures).total).toBe(0.4);
+  expect(tierScore([speed], failed, new Map(), measures).total).toBe(0);
+  expect(tierScore([speed], passed, new Map(), []).total).toBe(0);
+  expect(tierScore([speed], passed, new Map(), [{ tier: "other", score: 1 }]).total).toBe(0);
+  for (const score of [Number.NaN, 1.5, -1, Number.POSITIVE_INFINITY])
+    expect(tierScore([speed], passed, new Map(), [{ tier: "performance", score }]).total).toBe(0);
+});
