@@ -11,7 +11,7 @@ import type { Outcome } from "./outcome.ts";
 import type { PolicyDescription } from "./policy.ts";
 import type { SandboxInfo, SandboxStats } from "./sandbox.ts";
 import type { GeneratorReference } from "./task.ts";
-import type { Measure, TestResult } from "./verifier.ts";
+import type { Measure, RefusedArtifact, TestResult } from "./verifier.ts";
 
 export const TRAJECTORY_SCHEMA_VERSION = "1.1";
 
@@ -165,7 +165,11 @@ export interface Trajectory {
     readonly missing: readonly string[];
     /** What the agent left of the visible tests. */
     readonly visible: readonly ArtifactRecord[];
+    /** What was there and not taken. */
+    readonly refused: readonly RefusedArtifact[];
   } | null;
+  /** Paths that the platform placed for a script besides the task's own files; empty for a policy. */
+  readonly placed: readonly string[];
   /** An `Evidence` as JSON; null when there was no acting sandbox. */
   readonly evidenceBlob: BodyHash | null;
   /** Milliseconds by phase, from the start of the attempt. */

@@ -107,6 +107,7 @@ export function buildRecord(input: RecordInput): TrajectoryRecord {
     artifacts: artifactRecords(environment.artifacts?.files ?? [], graph),
     answerBlob: environment.answer === null ? null : graph.body(environment.answer),
     collected: collectedPart(environment, graph),
+    placed: (plan.extraFiles ?? []).map(({ path }) => path),
     evidenceBlob: environment.evidence === null ? null : graph.body(JSON.stringify(environment.evidence)),
     timing: timingPart(plan, environment, log),
     resource: resourcePart(environment, graph),
@@ -121,7 +122,8 @@ function artifactRecords(files: readonly FileContent[], graph: MessageGraph): re
 
 function collectedPart({ artifacts }: EpisodeEnvironment, graph: MessageGraph): Trajectory["collected"] {
   if (artifacts === null) return null;
-  return { missing: artifacts.missing, visible: artifactRecords(artifacts.visible ?? [], graph) };
+  const { missing, visible = [], refused = [] } = artifacts;
+  return { missing, visible: artifactRecords(visible, graph), refused };
 }
 
 function resourcePart(environment: EpisodeEnvironment, graph: MessageGraph): Trajectory["resource"] {

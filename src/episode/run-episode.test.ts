@@ -85,7 +85,7 @@ test("an episode that solves the task is graded as completed with reward 1", asy
 test("doing nothing earns 0, graded on the state the task began with", async () => {
   const { document } = await run(greetTask(), nopPolicy());
   expect(document.outcome).toMatchObject({ kind: "graded", stopReason: "submitted", reward: 0 });
-  expect(document.collected).toEqual({ missing: ["/work/out"], visible: [] });
+  expect(document.collected).toEqual({ missing: ["/work/out"], visible: [], refused: [] });
 });
 
 test("the sandbox the agent acted in is gone before grading, which gets another", async () => {

@@ -21,8 +21,9 @@ function from10(document: Record<string, unknown>): Record<string, unknown> {
   };
   const absent = { extraTests: [], measures: [], judge: null, visible: null, isVetoed: false };
   return {
-    collected: verification ? { missing: extra?.artifactsMissing ?? [], visible: [] } : null,
+    collected: verification ? { missing: extra?.artifactsMissing ?? [], visible: [], refused: [] } : null,
     evidenceBlob: null,
+    placed: [],
     ...document,
     schemaVersion: TRAJECTORY_SCHEMA_VERSION,
     turns: (turns ?? []).map((turn) => ({ milestones: null, layerBlob: null, ...turn })),

@@ -129,6 +129,7 @@ function documentOf(lease: RecordOptions["lease"]): Trajectory {
     artifacts: [],
     answerBlob: null,
     collected: null,
+    placed: [],
     evidenceBlob: null,
     timing: { queue: 1, model: 12, verify: 20 },
     resource: null,

@@ -47,6 +47,8 @@ export interface EpisodeReading {
   readonly hidden: readonly TestResult[];
   /** What lay at a path before the agent's first turn, as text; null where the platform placed nothing. */
   placed(path: string): string | null;
+  /** Whether the platform placed a file there or below, the task's own or one of a script that acts in place of a policy. */
+  isPlaced(path: string): boolean;
   /** Whether the instruction or the contract speaks of a path, by its name: then it may be what was asked for. */
   isAskedFor(path: string): boolean;
   /** The turn whose command names `text`, the latest; null when none does. */
@@ -115,10 +117,16 @@ class Reading implements EpisodeReading {
     return file === undefined ? null : new TextDecoder().decode(file.bytes);
   }
 
+  isPlaced(path: string): boolean {
+    const own = (this.task?.files ?? []).map((file) => file.path);
+    return [...own, ...(this.document.placed ?? [])].some((placed) => isBelow(placed, path));
+  }
+
   isAskedFor(path: string): boolean {
     const { task } = this;
     if (task === null) return false;
-    const name = path.slice(path.lastIndexOf("/") + 1);
+    /* A name like `python3` or `tests` stands in many a text; it must be spoken of as a path. */
+    const name = path.slice(path.lastIndexOf("/") + 1).includes(".") ? nameOf(path) : path;
     if (name !== "" && new RegExp(`(?<![\\w.-])${escaped(name)}(?![\\w-])`).test(task.instruction)) return true;
     return task.contract.files.some((rule) => rule.path === path);
   }
