@@ -7,8 +7,15 @@ export interface BatchItem {
   readonly groupId: string;
   readonly reward: number;
   readonly advantage: number;
+  /** Of each token, where the turns of the episode are credited apart; absent where `advantage` is that of all of them. */
+  readonly tokenAdvantages?: Float32Array;
   readonly policyVersion: number;
   readonly sequence: TrainSequence;
+}
+
+/** Whether any of its tokens has an advantage, so that the policy gradient moves by it. */
+export function hasGradient(item: Pick<BatchItem, "advantage" | "tokenAdvantages">): boolean {
+  return item.tokenAdvantages?.some((advantage) => advantage !== 0) ?? item.advantage !== 0;
 }
 
 /** Immutable; `id` is the SHA-256 of its content, or `empty-STEP` where it has none. */

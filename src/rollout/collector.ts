@@ -2,8 +2,9 @@
  * Turns finished groups into a batch. Only graded members count: a failed or cancelled one changes neither the
  * baseline nor the batch. Groups without a gradient are counted and left out, and so are tokens that findings hold back.
  */
-import type { AdvantageEstimator, BatchItem } from "../core/training.ts";
+import { type AdvantageEstimator, type BatchItem, hasGradient } from "../core/training.ts";
 import type { TokenSegment } from "../core/trajectory.ts";
+import { isCreditedByTurn, tokenAdvantages, turnAdvantages } from "./turn-credit.ts";
 
 /** Whether an episode's own tokens train. It stands in its group's baseline all the same. */
 export type Trains = "always" | "unless-rewarded" | "never";
@@ -20,6 +21,8 @@ export interface FinishedMember {
   readonly trains: Trains;
   /** Null when the policy samples no tokens. */
   readonly segment: TokenSegment | null;
+  /** What each turn was paid for milestones, from turn 1; absent or all 0 for a task without any. */
+  readonly turnRewards?: readonly number[];
 }
 
 export interface Collected {
@@ -28,7 +31,7 @@ export interface Collected {
   /** Mean of the group means over the graded members of every group, zero-variance ones included. */
   readonly reward: number;
   readonly graded: number;
-  /** Groups whose members all earned the same. */
+  /** Groups whose members all earned the same, and whose turns did too. */
   readonly groupsWithoutVariance: number;
   /** Groups with too few graded members. */
   readonly groupsAbandoned: number;
@@ -56,15 +59,9 @@ export function collectGroups(
     }
     const rewards = valid.map((member) => member.reward);
     means.push(rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length);
-    if (rewards.every((reward) => reward === rewards[0])) {
-      groupsWithoutVariance += 1;
-      continue;
-    }
-    const values = advantages(rewards);
-    for (const [index, member] of valid.entries()) {
-      const advantage = values[index] ?? 0;
-      if (isLetThrough(member, advantage)) items.push(toItem(member, advantage));
-    }
+    const gathered = groupItems(valid, advantages);
+    if (gathered === null) groupsWithoutVariance += 1;
+    else items.push(...gathered);
   }
   return {
     items,
@@ -75,6 +72,31 @@ export function collectGroups(
     groupsAbandoned,
     groups: groups.size,
   };
+}
+
+/** Null for a group that has no gradient, because all its members earned the same. */
+function groupItems(members: readonly TrainableMember[], advantages: AdvantageEstimator): BatchItem[] | null {
+  const rewards = members.map((member) => member.reward);
+  const values = advantages(rewards);
+  const credited = members.map(({ reward, turnRewards }) => ({ reward, turnRewards: turnRewards ?? [] }));
+  if (isCreditedByTurn(credited)) {
+    const byTurn = turnAdvantages(credited, advantages);
+    const items = members.map((member, index) => byTurnItem(member, values[index] ?? 0, byTurn[index] ?? []));
+    return items.some(hasGradient) ? items.filter((_, index) => members[index]?.trains !== "never") : null;
+  }
+  if (rewards.every((reward) => reward === rewards[0])) return null;
+  return members.flatMap((member, index) => {
+    const advantage = values[index] ?? 0;
+    return isLetThrough(member, advantage) ? [toItem(member, advantage)] : [];
+  });
+}
+
+/** What is held back may lower what was sampled in a turn, never raise it. */
+function byTurnItem(member: TrainableMember, advantage: number, byTurn: readonly number[]): BatchItem {
+  const { turns, mask } = member.segment;
+  const isHeldBack = member.trains === "unless-rewarded";
+  const credited = isHeldBack ? byTurn.map((value) => Math.min(0, value)) : byTurn;
+  return { ...toItem(member, advantage), tokenAdvantages: tokenAdvantages(turns, mask, credited) };
 }
 
 type TrainableMember = FinishedMember & { readonly reward: number; readonly segment: TokenSegment };

@@ -1,7 +1,7 @@
 /** The reinforcement phase: gather a batch under the newest policy, take one step, publish the next version. */
 import { Failure } from "../core/errors.ts";
 import type { MetricPoint } from "../core/store.ts";
-import type { StepReport } from "../core/training.ts";
+import { hasGradient, type StepReport } from "../core/training.ts";
 import { type Collected, collectGroups, type FinishedMember } from "../rollout/collector.ts";
 import type { Section } from "../rollout/source.ts";
 import { type Quarantine, quarantineOf } from "./quarantine.ts";
@@ -60,7 +60,7 @@ async function takeStep(context: TrainContext, section: Section, step: number, g
   const metrics: Record<string, number> = {
     ...report.metrics,
     ...groupMetrics(collected, report.metrics["reward_std"] ?? 0),
-    "rollout/effective_episodes": batch.items.filter((item) => item.advantage !== 0).length,
+    "rollout/effective_episodes": batch.items.filter(hasGradient).length,
     "rollout/groups_abandoned": collected.groupsAbandoned,
     "rollout/quarantined": quarantine.quarantined,
     "reward/findings_a": quarantine.findingsA,
@@ -136,6 +136,7 @@ async function finishedMembers(
         policyVersion: row.policyVersionFirst,
         trains: quarantine.trainsOf(row, isExcluded),
         segment: stored === null ? null : await stored.segment(),
+        turnRewards: (stored?.document.turns ?? []).map((turn) => turn.milestones?.turnReward ?? 0),
       };
     }),
   );

@@ -6,7 +6,8 @@ import { createHash, type Hash } from "node:crypto";
 import type { BatchItem } from "../core/training.ts";
 
 /**
- * SHA-256 in hex over ids, masks, log-probabilities, temperatures, versions, rewards, advantages, group and episode ids.
+ * SHA-256 in hex over ids, masks, log-probabilities, temperatures, versions, rewards, advantages (those of single tokens where there are
+ * any), group and episode ids.
  * Groups and episodes are taken in the order of their ids; several sequences of one episode in the order given.
  */
 export function batchId(items: readonly BatchItem[]): string {
@@ -19,6 +20,7 @@ export function batchId(items: readonly BatchItem[]): string {
     addBytes(hash, item.sequence.tokens);
     addBytes(hash, item.sequence.mask);
     addBytes(hash, item.sequence.logprobs);
+    if (item.tokenAdvantages !== undefined) addBytes(hash, item.tokenAdvantages);
   }
   return hash.digest("hex");
 }

@@ -15,7 +15,7 @@ import type {
   PolicyTrainer,
   TrainSequence,
 } from "../core/policy-backend.ts";
-import type { Batch, BatchItem, StepReport, Trainer } from "../core/training.ts";
+import { type Batch, type BatchItem, hasGradient, type StepReport, type Trainer } from "../core/training.ts";
 import { type GrpoOptions, grpoLoss } from "./algorithm/grpo.ts";
 import { sftCoefficients } from "./algorithm/sft.ts";
 import { meanKl } from "./kl.ts";
@@ -89,7 +89,7 @@ async function superviseStep(
 }
 
 /**
- * Items whose advantage is 0 are counted in the metrics and in the denominators, but their tokens have coefficient 0
+ * Items without a gradient, whose advantage is 0, are counted in the metrics and in the denominators, but their tokens have coefficient 0
  * and are not sent to the backend. A batch of nothing else takes no step: a zero gradient would still move the weights
  * by the optimizer's momentum.
  */
@@ -97,7 +97,7 @@ async function policyStep(options: TrainerOptions, batch: Batch): Promise<StepRe
   const { trainer, algorithm, adam } = options;
   requireOneVersion(batch);
   const metrics = batchMetrics(batch.items);
-  const sent = algorithm.klBeta === 0 ? batch.items.filter((item) => item.advantage !== 0) : batch.items;
+  const sent = algorithm.klBeta === 0 ? batch.items.filter(hasGradient) : batch.items;
   if (sent.length === 0) return { step: batch.step, metrics };
 
   const references = await referenceLogprobs(options, sent);

@@ -59,6 +59,8 @@ function meanOf(values: readonly number[]): number {
 export interface GrpoItem {
   readonly episodeId: string;
   readonly advantage: number;
+  /** Of each token, where they differ; absent where `advantage` is that of all of them. */
+  readonly tokenAdvantages?: Float32Array;
   /** Its `logprobs` are l0, those it was sampled with. */
   readonly sequence: TrainSequence;
   /** l, under the current weights; null when those are the weights it was sampled with. */
@@ -102,12 +104,13 @@ function itemCoefficients(
   options: GrpoOptions,
   sums: { loss: number; tokens: number; low: number; high: number },
 ): Float32Array {
-  const { advantage, sequence, current, reference } = item;
+  const { sequence, current, reference } = item;
   if (options.klBeta !== 0 && reference === null) {
     throw new Failure("config_invalid", "klBeta is set but there is no reference snapshot: set klBeta = 0 or name one");
   }
   return Float32Array.from(sequence.mask, (bit, index) => {
     if (bit !== 1) return 0;
+    const advantage = item.tokenAdvantages?.[index] ?? item.advantage;
     const sampled = sequence.logprobs[index] ?? 0;
     const logprob = current?.[index] ?? sampled;
     const ratio = Math.exp(logprob - sampled);
