@@ -7,7 +7,7 @@ import { hash } from "node:crypto";
 import { toFailure } from "../core/errors.ts";
 import type { Evidence, StateChange, TraceEvent } from "../core/finding.ts";
 import type { Runtime } from "../core/runtime.ts";
-import type { ProcessInfo, Sandbox, SandboxTrace } from "../core/sandbox.ts";
+import type { ProcessInfo, Sandbox, SandboxEvent, SandboxTrace } from "../core/sandbox.ts";
 import type { FileChange, FileContent } from "../core/sandbox-files.ts";
 import type { Task } from "../core/task.ts";
 import type { Artifacts } from "../core/verifier.ts";
@@ -15,7 +15,6 @@ import type { Artifacts } from "../core/verifier.ts";
 /** Changes that are looked for; a sandbox with more tells how many were left out as "at least so many". */
 const DIFF_ENTRIES_MAX = 50_000;
 const CHANGES_MAX = 2_000;
-const EVENTS_MAX = 4_000;
 const HEAD_BYTES = 4_096;
 /** Files outside the artifacts of which owner, bits and head are read. */
 const LOOKED_AT_MAX = 64;
@@ -101,15 +100,21 @@ export class EvidenceRecorder {
     return {
       changes,
       changesDropped,
-      events: log.events.slice(0, EVENTS_MAX).map((event): TraceEvent => {
+      events: this.#ofTheAgent(log.events).map((event): TraceEvent => {
         const at = log.startedAt + event.atMs;
         return { ...event, atMs: Math.max(0, at - this.#startedAt), turn: turnAt(turnStarts, at) };
       }),
-      eventsDropped: log.dropped + Math.max(0, log.events.length - EVENTS_MAX),
+      eventsDropped: log.dropped,
       isTraced: this.#trace !== null,
       processes: this.#processes,
       network: this.#sandbox.networkLog(),
     };
+  }
+
+  /** What a script was given to run, it may open. */
+  #ofTheAgent(events: readonly SandboxEvent[]): readonly SandboxEvent[] {
+    const given = new Set(this.#options.extraFiles.map((file) => file.path));
+    return events.filter(({ kind, path }) => kind !== "open" || !given.has(path));
   }
 
   /** What differs from the state that was found; what grades and what lies outside the work folder first. */
