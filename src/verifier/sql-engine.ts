@@ -130,7 +130,10 @@ function answers(request: SqlRequest, lines: ReturnType<typeof linesOf>, result:
   const [hello, ready] = lines;
   const fault = lines.find((line, index) => index === 1 && line.kind === "fault");
   if (fault !== undefined) {
-    throw new Failure("task_invalid", `The schema or the data of a SQL test cannot be loaded: ${fault.rest}.`);
+    throw new Failure(
+      "task_invalid",
+      `A SQL test cannot be set up, its schema or data do not load, or there is no engine: ${fault.rest}.`,
+    );
   }
   if (hello?.kind !== "hello" || ready?.kind !== "ready") {
     const said =

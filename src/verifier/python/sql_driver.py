@@ -17,6 +17,10 @@ class Refused(Exception):
     """The SQL text was refused, failed or took too long; said to people."""
 
 
+class Absent(Exception):
+    """The image has no such engine."""
+
+
 class Answer:
     """Rows taken so far, within the bounds of an answer."""
 
@@ -36,7 +40,10 @@ class Answer:
 
 
 def serve(request, say):
-    engine = Engine(request)
+    try:
+        engine = Engine(request)
+    except Absent as error:
+        return say("fault", str(error))
     databases = []
     try:
         for one in request["datasets"]:
