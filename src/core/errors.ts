@@ -43,7 +43,13 @@ export const FAILURES = {
   verifier_crashed: kind("verifier", true, 500),
   verifier_timeout: kind("verifier", true, 504),
   verifier_report_invalid: kind("verifier", true, 500),
+  reward_absent: kind("verifier", true, 500),
+  reward_unreadable: kind("verifier", true, 500),
+  reward_invalid: kind("verifier", true, 500),
+  reward_ambiguous: kind("verifier", true, 500),
+  reward_disagreement: kind("verifier", true, 500),
   artifact_lost: kind("verifier", true, 500),
+  judge_unavailable: kind("verifier", true, 502),
   verdict_unstable: kind("verifier", false, 500),
 
   task_invalid: kind("task", false, 422),

@@ -6,6 +6,7 @@ import type { Runtime } from "../core/runtime.ts";
 import type { SandboxPool } from "../core/sandbox-pool.ts";
 import type { TestsVerifierSpec, Tier } from "../core/task.ts";
 import type { GradeRequest, Measure, TestResult } from "../core/verifier.ts";
+import type { RewardValues } from "./reward-values.ts";
 import type { TurnTaker } from "./turn-taker.ts";
 
 /** What the templates of one verifier share. */
@@ -32,6 +33,13 @@ export interface Graded {
   readonly imageHash: string;
   readonly extraTests?: readonly string[];
   readonly measures?: readonly Measure[];
+  /** Of tiers whose scripts write their own reward: it takes the place of the share of passed tests. */
+  readonly rewardFiles?: readonly RewardFileScore[];
+}
+
+/** What a script claimed, checked and clamped. */
+export interface RewardFileScore extends RewardValues {
+  readonly tier: string;
 }
 
 /** Throws only what the contract of `Verifier.grade` allows. */

@@ -89,7 +89,8 @@ async function claimBoth(request: GradeRequest, spec: TestsVerifierSpec, sandbox
   }
 }
 
-function verifierRequest(request: GradeRequest): SandboxRequest {
+/** A verifier sandbox: the image of the task, with room for the trusted programs. */
+export function verifierRequest(request: GradeRequest): SandboxRequest {
   const base = gradingRequest(request, "verifier");
   const memoryBytes = Math.max(base.limits.memoryBytes, MEMORY_BYTES_MIN);
   return { ...base, limits: { ...base.limits, memoryBytes, processesMax: PROCESSES_MAX } };

@@ -1,5 +1,6 @@
 /** The verifier of every task: picks the templates the task names, then scores what their tests say. */
 import { Failure } from "../core/errors.ts";
+import type { ScoreVector } from "../core/outcome.ts";
 import type { Runtime } from "../core/runtime.ts";
 import type { SandboxPool } from "../core/sandbox-pool.ts";
 import type { TestRunner, TestsVerifierSpec, Tier } from "../core/task.ts";
@@ -7,10 +8,12 @@ import type { GradeRequest, Verifier } from "../core/verifier.ts";
 import { gradeMatch } from "./match.ts";
 import { mathEquality } from "./math-equal.ts";
 import { nodeTestTemplate } from "./node-test.ts";
+import { performanceTemplate } from "./performance.ts";
 import { pytestTemplate } from "./pytest.ts";
+import { rewardFileTemplate } from "./reward-file.ts";
 import { shellTemplate } from "./shell.ts";
 import { sqlTemplate } from "./sql.ts";
-import { type Graded, specOf, type Template } from "./template.ts";
+import { type Graded, type RewardFileScore, specOf, type Template } from "./template.ts";
 import { tierScore } from "./tier-score.ts";
 import { turnTaker } from "./turn-taker.ts";
 import { unittestTemplate } from "./unittest.ts";
@@ -29,6 +32,8 @@ export function createVerifier({ runtime }: { readonly runtime: Runtime }): Veri
     pytest: pytestTemplate(parts),
     "node-test": nodeTestTemplate(parts),
     shell: shellTemplate(parts),
+    performance: performanceTemplate(parts),
+    "reward-file": rewardFileTemplate(parts),
   };
   return {
     version: VERSION,
@@ -41,11 +46,13 @@ export function createVerifier({ runtime }: { readonly runtime: Runtime }): Veri
         spec.kind === "match"
           ? await gradeMatch(request, spec, sandboxes, { runtime, mathEqual: mathematics.equal })
           : await gradeTests(templates, request, spec, sandboxes, runtime);
-      const { total, isVetoed, scores } = tierScore(spec.tiers, graded.tests);
+      const rewardFiles = graded.rewardFiles ?? [];
+      const claimed = new Map(rewardFiles.map((one) => [one.tier, one.total]));
+      const { total, isVetoed, scores } = tierScore(spec.tiers, graded.tests, claimed, graded.measures);
       return {
         total,
         isVetoed,
-        scores,
+        scores: [...scores, ...rewardFiles.flatMap((one) => claimedScores(one, spec.tiers))],
         tests: graded.tests,
         extraTests: graded.extraTests ?? [],
         measures: graded.measures ?? [],
@@ -86,7 +93,16 @@ async function gradeTests(
     imageHash: all.find((one) => one.imageHash !== "")?.imageHash ?? "",
     extraTests: all.flatMap((one) => one.extraTests ?? []),
     measures: all.flatMap((one) => one.measures ?? []),
+    rewardFiles: all.flatMap((one) => one.rewardFiles ?? []),
   };
+}
+
+/** All that a script wrote, beside the score of its tier and without a weight. */
+function claimedScores({ tier: name, values }: RewardFileScore, tiers: readonly Tier[]): ScoreVector {
+  const visibility = tiers.find((tier) => tier.name === name)?.visibility ?? "hidden";
+  return Object.entries(values).map(([key, value]) => {
+    return { verifier: "reward-file", name: key, value, weight: 0, tier: name, visibility, gate: false };
+  });
 }
 
 function runnerOf(tier: Tier): TestRunner {
