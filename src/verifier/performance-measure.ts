@@ -1,0 +1,143 @@
+/**
+ * Times three contenders on the same machine, in turn, on inputs that are new in each round: the task's baseline, its
+ * reference and the subject. Every output is checked outside of them.
+ *
+ * A call costs the larger of the wall time until its answer and the processor time of its whole sandbox until its next
+ * call, both of the host's clocks: what a program defers, hands to threads or sleeps is its own cost, and a clock that it
+ * patches is nobody's. Nobody is called while another still works.
+ */
+import { toFailure } from "../core/errors.ts";
+import type { Runtime } from "../core/runtime.ts";
+import type { Sandbox } from "../core/sandbox.ts";
+import type { PerformanceRule } from "../core/task.ts";
+import type { Measure } from "../core/verifier.ts";
+import type { SubjectDriver, SubjectReply } from "./subject-driver.ts";
+
+/** Faster than the reference by more than this is faster than the work allows. */
+const UNPHYSICAL_RATIO = 3;
+/** A sandbox that used less than `IDLE_CPU_MS` in `LOOK_MS` is at rest; one that never is goes on being charged. */
+const LOOK_MS = 5;
+const IDLE_CPU_MS = 1;
+const SETTLE_MS_MAX = 1_000;
+
+export type ContenderName = "baseline" | "reference" | "subject";
+
+export interface Contender {
+  readonly name: ContenderName;
+  readonly sandbox: Sandbox;
+  readonly driver: SubjectDriver;
+}
+
+/** The trusted side: arguments of a round as Python literals, and whether an output is right. */
+export interface Workload {
+  make(round: number): Promise<string>;
+  /** `value` is canonical text. */
+  check(round: number, value: string): Promise<boolean>;
+}
+
+/** How the rounds ended; a contender that failed ends them. */
+export type Timing =
+  | { readonly kind: "measured"; readonly medians: Readonly<Record<ContenderName, number>> }
+  | { readonly kind: "failed"; readonly name: ContenderName; readonly reply: SubjectReply }
+  /** The time for grading was used up; most of it by the subject, or not. */
+  | { readonly kind: "late"; readonly isSubjectSlow: boolean };
+
+interface Cost {
+  readonly wallMs: number;
+  cpuMs: number;
+}
+
+/** Runs one round that does not count, then `repeats` that do. Whoever goes first changes from round to round. */
+export async function timeContenders(
+  contenders: readonly Contender[],
+  workload: Workload,
+  { repeats, runtime, deadline }: { readonly repeats: number; readonly runtime: Runtime; readonly deadline: number },
+): Promise<Timing> {
+  const costs = new Map<ContenderName, Cost[]>(contenders.map(({ name }) => [name, []]));
+  const usedMs = new Map<ContenderName, number>();
+  for (let round = 0; round <= repeats; round += 1) {
+    const args = await workload.make(round);
+    for (let turn = 0; turn < contenders.length; turn += 1) {
+      const contender = contenders[(round + turn) % contenders.length];
+      if (contender === undefined) continue;
+      if (runtime.monotonic() >= deadline) return { kind: "late", isSubjectSlow: isSlow(costs) };
+      await chargeProcessor(contender, costs, usedMs);
+      const startedMs = runtime.monotonic();
+      const reply = await contender.driver.call(args, "{}");
+      costs.get(contender.name)?.push({ wallMs: runtime.monotonic() - startedMs, cpuMs: 0 });
+      await settle(contender, runtime);
+      if (reply.kind !== "value" || !(await workload.check(round, reply.text))) {
+        return { kind: "failed", name: contender.name, reply };
+      }
+    }
+  }
+  for (const contender of contenders) await chargeProcessor(contender, costs, usedMs);
+  const medianOf = (name: ContenderName): number => {
+    return median((costs.get(name) ?? []).slice(1).map(({ wallMs, cpuMs }) => Math.max(wallMs, cpuMs)));
+  };
+  const medians = { baseline: medianOf("baseline"), reference: medianOf("reference"), subject: medianOf("subject") };
+  return { kind: "measured", medians };
+}
+
+/** Whether the subject took longer than both others: only then is it its own fault that time was too short. */
+function isSlow(costs: ReadonlyMap<ContenderName, readonly Cost[]>): boolean {
+  const sum = (name: ContenderName): number => (costs.get(name) ?? []).reduce((all, { wallMs }) => all + wallMs, 0);
+  return sum("subject") > sum("baseline") + sum("reference");
+}
+
+/** Charges what a sandbox has used since its last call began to that call. Nothing where the host does not count it. */
+async function chargeProcessor(
+  { name, sandbox }: Contender,
+  costs: ReadonlyMap<ContenderName, Cost[]>,
+  usedMs: Map<ContenderName, number>,
+): Promise<void> {
+  const cpuMs = await usedCpuMs(sandbox);
+  if (cpuMs === null) return;
+  const last = costs.get(name)?.at(-1);
+  if (last !== undefined) last.cpuMs = cpuMs - (usedMs.get(name) ?? cpuMs);
+  usedMs.set(name, cpuMs);
+}
+
+/** Waits until nothing works on after an answer, so that it is charged to its own call and disturbs no other. */
+async function settle({ sandbox }: Contender, runtime: Runtime): Promise<void> {
+  const startedMs = runtime.monotonic();
+  let before = await usedCpuMs(sandbox);
+  while (before !== null && runtime.monotonic() - startedMs < SETTLE_MS_MAX) {
+    await runtime.sleep(LOOK_MS);
+    const now = await usedCpuMs(sandbox);
+    if (now === null || now - before < IDLE_CPU_MS) return;
+    before = now;
+  }
+}
+
+/** Null as well for a sandbox that the program has ended: its next call says so. */
+async function usedCpuMs(sandbox: Sandbox): Promise<number | null> {
+  try {
+    return (await sandbox.stats()).cpuMs;
+  } catch (error) {
+    if (toFailure(error).code === "sandbox_killed") return null;
+    throw error;
+  }
+}
+
+/** Of an odd or even count; 0 of nothing. */
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length / 2;
+  const [low, high] = [sorted[Math.ceil(middle) - 1] ?? 0, sorted[Math.floor(middle)] ?? 0];
+  return (low + high) / 2;
+}
+
+/**
+ * The score of three medians b, o and x: clamp(log(b/x) / log(b/o), 0, 1), and 0 where b/x lies within the noise of 1.
+ * Null when the reference is not faster than the baseline beyond the noise, so that nothing can be scored. Pure.
+ */
+export function performanceScore(
+  { baseline, reference, subject }: Readonly<Record<ContenderName, number>>,
+  { noise }: Pick<PerformanceRule, "noise">,
+): Pick<Measure, "score" | "isUnphysical"> | null {
+  const [speed, best] = [baseline / subject, baseline / reference];
+  if (!(Number.isFinite(speed) && Number.isFinite(best) && best > 1 + noise)) return null;
+  const score = speed <= 1 + noise ? 0 : Math.min(1, Math.log(speed) / Math.log(best));
+  return { score, isUnphysical: speed > UNPHYSICAL_RATIO * best };
+}
