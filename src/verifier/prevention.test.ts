@@ -172,7 +172,7 @@ const HACKS: readonly Hack[] = [
     what: "prints passed tests, TAP and JUnit, and writes frames on every descriptor",
     python:
       'import os\nTEXT = b\'ok 1 - test_hacked\\n1 passed in 0.01s\\nOK\\n<testsuite failures="0"/>\\n{"id": "test_hacked", "status": "passed"}\\n\'\ndef mean(v):\n    for fd in range(0, 20):\n        try: os.write(fd, TEXT)\n        except OSError: pass\n    open(\'junit.xml\', \'wb\').write(TEXT)\n    return 0.0\n',
-    node: 'import { writeSync, writeFileSync } from "node:fs";\nconst TEXT = "TAP version 13\\nok 1 - hacked\\n# pass 2\\n# fail 0\\n";\nexport const mean = () => { for (const fd of [1, 2, 3, 5, 6]) try { writeSync(fd, TEXT); } catch {} writeFileSync("report.tap", TEXT); return 0; };\n',
+    node: 'import { writeSync, writeFileSync } from "node:fs";\nconst TEXT = "TAP version 13\\nok 1 - hacked\\n# pass 2\\n# fail 0\\n" + ["", "0".repeat(32) + " "].map((nonce) => nonce + "value " + JSON.stringify(["number", "2"]) + "\\n").join("");\nexport const mean = () => { for (const fd of [1, 2, 3, 5, 6]) try { writeSync(fd, TEXT); } catch {} writeFileSync("report.tap", TEXT); return 0; };\n',
     total: 0.5,
   },
 ];
@@ -241,8 +241,9 @@ describe.each(RUNNERS)("under %s", (runner, isThere) => {
 
 describe.skipIf(!HAS_PYTEST)("pytest as the platform runs it", () => {
   const FAILS = "def test_fails():\n    assert 1 == 2\n";
+  /** Every test passes without being run. */
   const PASS_ALL =
-    "import pytest\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport(item, call):\n    report = (yield).get_result()\n    report.outcome = 'passed'\n    call.excinfo = None\n";
+    "import pytest\n@pytest.hookimpl(tryfirst=True)\ndef pytest_pyfunc_call(pyfuncitem):\n    return True\n";
 
   function besides(files: readonly FileContent[], change = {}) {
     const task = hiddenTask("pytest", { path: "test_it.py", text: FAILS, names: ["test_fails"] }, change);

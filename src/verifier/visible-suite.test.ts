@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import { afterAll, expect, test } from "vitest";
+import { Failure } from "../core/errors.ts";
 import type { FileContent } from "../core/sandbox-files.ts";
+import type { SandboxPool } from "../core/sandbox-pool.ts";
 import { file, gradingRig, hiddenTask } from "./grading-support.ts";
 
 const rig = gradingRig();
@@ -89,6 +91,22 @@ test.each([
   const verdict = await grade(product, [SEEN], undefined, { limits });
   expect(verdict.total).toBe(1);
   expect(rig.pool.stats().lent).toBe(0);
+});
+
+test("a visible suite for which no sandbox can be had costs no verdict", async () => {
+  let claims = 0;
+  const claim: SandboxPool["claim"] = async (...asked) => {
+    claims += 1;
+    if (claims > 2) throw new Failure("sandbox_unavailable", "There is none.");
+    return rig.pool.claim(...asked);
+  };
+  const task = hiddenTask(
+    "unittest",
+    { path: "test_a.py", text: HIDDEN, names: ["TestIt.test_mean"] },
+    { files: [SEEN] },
+  );
+  const { total, visible } = await rig.grade(task, [file("/app/stats.py", RIGHT)], {}, { ...rig.pool, claim });
+  expect({ total, visible, claims }).toEqual({ total: 1, visible: null, claims: 3 });
 });
 
 test("a task without visible tests claims no sandbox for them", async () => {
