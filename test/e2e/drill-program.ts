@@ -46,7 +46,7 @@ function policyAt(index: number): Policy {
     keyVariable: null,
     temperature: 1,
     retriesMax: 1,
-    retryBaseMs: 5,
+    backoffMs: 5,
     runtime,
   });
 }
