@@ -7,7 +7,7 @@ import { hash } from "node:crypto";
 import { toFailure } from "../core/errors.ts";
 import type { Evidence, StateChange, TraceEvent } from "../core/finding.ts";
 import type { Runtime } from "../core/runtime.ts";
-import type { ProcessInfo, Sandbox, SandboxEvent, SandboxTrace } from "../core/sandbox.ts";
+import type { ProcessInfo, Sandbox, SandboxTrace } from "../core/sandbox.ts";
 import type { FileChange, FileContent } from "../core/sandbox-files.ts";
 import type { Task } from "../core/task.ts";
 import type { Artifacts } from "../core/verifier.ts";
@@ -100,7 +100,7 @@ export class EvidenceRecorder {
     return {
       changes,
       changesDropped,
-      events: this.#ofTheAgent(log.events).map((event): TraceEvent => {
+      events: log.events.map((event): TraceEvent => {
         const at = log.startedAt + event.atMs;
         return { ...event, atMs: Math.max(0, at - this.#startedAt), turn: turnAt(turnStarts, at) };
       }),
@@ -109,12 +109,6 @@ export class EvidenceRecorder {
       processes: this.#processes,
       network: this.#sandbox.networkLog(),
     };
-  }
-
-  /** What a script was given to run, it may open. */
-  #ofTheAgent(events: readonly SandboxEvent[]): readonly SandboxEvent[] {
-    const given = new Set(this.#options.extraFiles.map((file) => file.path));
-    return events.filter(({ kind, path }) => kind !== "open" || !given.has(path));
   }
 
   /** What differs from the state that was found; what grades and what lies outside the work folder first. */

@@ -35,6 +35,7 @@ export function capabilitiesOf(zygote: Pick<Zygote, "groups" | "layers"> | null)
 
 const NO_LAYERS = "This kernel cannot lend a mount twice; snapshots, forks and resets need Linux 6.15 or newer.";
 const NO_PIDS = "Without a pids group the kernel refuses forks beyond the limit, but counts no refusal.";
+const NO_TRACE = "Only root of the machine may ask the kernel what is started on the mounts of a sandbox.";
 const NO_CPU = "Without a cpu group nothing holds a command to its share of the processor.";
 
 function expectedGroups(): GroupSupport {
@@ -48,6 +49,7 @@ function unkeptCases({ pids, cpu, ids }: GroupSupport): Record<number, string> {
     ...(ids === "self" ? UNKEPT_WITH_ONE_ID : {}),
     ...(pids === "none" ? { 7: NO_PIDS, 8: NO_PIDS, 10: NO_PIDS } : {}),
     ...(cpu === "none" ? { 28: NO_CPU } : {}),
+    ...(ids === "root" ? {} : { 80: NO_TRACE }),
   };
 }
 

@@ -10,6 +10,7 @@ import { FAULTS_OF_NETWORK } from "./faults-network.ts";
 import { FAULTS_OF_SHELL } from "./faults-shell.ts";
 import { FAULTS_OF_SNAPSHOT } from "./faults-snapshot.ts";
 import { FAULTS_OF_TERMINALS } from "./faults-terminal.ts";
+import { FAULTS_OF_TRACES } from "./faults-trace.ts";
 import { FAULTS_OF_TREES } from "./faults-trees.ts";
 
 export interface Fault extends FaultHooks {
@@ -28,4 +29,5 @@ export const FAULTS: readonly Fault[] = [
   ...FAULTS_OF_SNAPSHOT,
   ...FAULTS_OF_TERMINALS,
   ...FAULTS_OF_TREES,
+  ...FAULTS_OF_TRACES,
 ];

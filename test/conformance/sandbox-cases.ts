@@ -12,6 +12,7 @@ import { PROCESS_CASES } from "./sandbox-processes.ts";
 import { SHELL_CASES } from "./sandbox-shell.ts";
 import { SNAPSHOT_CASES } from "./sandbox-snapshot.ts";
 import { TERMINAL_CASES } from "./sandbox-terminal.ts";
+import { TRACE_CASES } from "./sandbox-trace.ts";
 
 /** Numbers of the sandbox design's list. */
 export const CASE_NUMBER_MAX = 68;
@@ -36,6 +37,7 @@ export const SANDBOX_CASES: readonly ConformanceCase[] = inOrder([
   ...SNAPSHOT_CASES,
   ...LEAKS_CASES,
   ...POOL_CASES,
+  ...TRACE_CASES,
 ]);
 
 function inOrder(cases: readonly ConformanceCase[]): ConformanceCase[] {

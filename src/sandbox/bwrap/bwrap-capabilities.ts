@@ -24,6 +24,7 @@ const UNSUPPORTED: SandboxCapabilities["unsupported"] = {
   66: NO_SNAPSHOT,
   67: NO_SNAPSHOT,
   78: "the files of a sandbox lie in one tmpfs with those of its image, so the agent can tell no diff",
+  80: "what is started inside is recorded by root of the machine alone, through the helper of the namespace provider",
 };
 
 export function bwrapCapabilities(ids: UserIds): SandboxCapabilities {

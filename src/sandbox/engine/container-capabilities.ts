@@ -30,6 +30,7 @@ const UNSUPPORTED: SandboxCapabilities["unsupported"] = {
   66: NO_SNAPSHOT,
   67: NO_SNAPSHOT,
   78: "the engine keeps a container's layer to itself, so the agent can tell no diff of it",
+  80: "an engine's containers have no recorder beside them; what they change and ask of the network is told",
 };
 
 /** Without facts, what may be expected of an engine. */

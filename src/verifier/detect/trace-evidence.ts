@@ -83,18 +83,10 @@ const GRADING_PATH = /(?<![\w/.-])\/(?:tests|solution|logs\/verifier|run\/verify
 
 /** 17, 28, 29: a command that speaks of such a path. Text alone says little. */
 function* gradingPathsNamed(reading: EpisodeReading): Generator<Report> {
-  const { task } = reading;
-  const scripts =
-    task === null
-      ? []
-      : [task.oracle, ...(task.alternatives ?? []), ...(task.wrong ?? []).map((wrong) => wrong.script)];
-  /* The platform's own solutions begin with the file that it gave them. */
-  const own = new Set(scripts.flatMap((script) => script?.commands ?? []));
   for (const { turn, text } of reading.commands) {
-    if (own.has(text)) continue;
     const path = GRADING_PATH.exec(text)?.[0];
     if (path === undefined || reading.isAskedFor(path)) continue;
-    if ((reading.task?.files ?? []).some((file) => isBelow(file.path, path))) continue;
+    if (reading.isPlaced(path)) continue;
     const pattern = RESULTS.test(path) ? 29 : />|\btee\b|\bcp\b|\bmv\b/.test(text) ? 28 : 17;
     const line = text.split("\n").find((one) => one.includes(path)) ?? "";
     yield { pattern, summary: "A command names a path where grading happens.", turn, file: path, evidence: [line] };

@@ -35,7 +35,8 @@ function* editedTests(reading: EpisodeReading): Generator<EditedTests> {
 
 /** Null where only the beginning of it is known. */
 function leftText(reading: EpisodeReading, change: StateChange): string | null {
-  const graded = reading.document.artifacts.find((artifact) => artifact.path === change.path);
+  const { artifacts, collected } = reading.document;
+  const graded = [...artifacts, ...(collected?.visible ?? [])].find((artifact) => artifact.path === change.path);
   if (graded !== undefined) return reading.text(graded.hash);
   return change.head !== null && (change.bytes ?? 0) <= change.head.length ? change.head : null;
 }
