@@ -37,8 +37,8 @@ export interface Artifacts {
   /** What was there and not taken, such as links, or a file that is not of its kind. Absent when there was none. */
   readonly refused?: readonly RefusedArtifact[];
   /**
-   * What the agent left under `/visible`, of a task that has visible tests. Only the signal of the visible suite reads
-   * it; nothing of it is placed where hidden tests run.
+   * What the agent left under `/visible`, of a task that has visible tests; absent when it left nothing there. Only the
+   * signal of the visible suite reads it; nothing of it is placed where hidden tests run.
    */
   readonly visible?: readonly FileContent[];
   /** SHA-256 over answer, files, what is missing and, where there are any, the visible files. */

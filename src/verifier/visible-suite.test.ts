@@ -58,10 +58,20 @@ test("visible tests an agent edited to pass are told beside the task's own, whic
   expect(total).toBe(0);
 });
 
-test("visible tests an agent deleted are missing from what it left", async () => {
-  const { visible } = await grade(RIGHT, [SEEN], []);
+test.each([
+  ["as an empty folder", []],
+  ["as nothing at all", undefined],
+])("visible tests an agent deleted, told %s, are missing from what it left", async (_name, left) => {
+  const { visible } = await grade(RIGHT, [SEEN], left);
   expect(brief(visible?.original)).toHaveLength(2);
   expect(visible?.asLeft).toEqual([]);
+});
+
+test("visible tests of a task that collects an answer alone count as left alone", async () => {
+  const contract = { state: "answer", files: [], bytesMax: 9_999, entriesMax: 9 } as const;
+  const { visible } = await grade(RIGHT, [SEEN, file("/app/stats.py", RIGHT)], undefined, { contract });
+  expect(brief(visible?.original)).toHaveLength(2);
+  expect(visible?.asLeft).toEqual(visible?.original);
 });
 
 test("nothing an agent left under /visible reaches the hidden tests", async () => {
