@@ -17,12 +17,28 @@ export interface Move {
   readonly javascript?: string;
   /** A JavaScript expression that every call of the graded module returns from then on. */
   readonly javascriptReturns?: string;
+  /** Shell run when the graded script is started. */
+  readonly shell?: string;
+  /** C compiled into the graded program. */
+  readonly c?: string;
   /** Given to `submit` in place of the base's answer. */
   readonly answer?: string;
 }
 
 /** Every way in which what is graded may be attacked. A fixture names those it has. */
-export type Surface = "answer" | "python" | "javascript" | "files" | "visible" | "history" | "query" | "service";
+export type Surface =
+  | "answer"
+  | "python"
+  | "javascript"
+  | "shell"
+  | "c"
+  | "files"
+  | "visible"
+  | "history"
+  | "query"
+  | "data"
+  | "service"
+  | "speed";
 
 export interface Hack {
   /** Number in the catalogue of the design, 1 to 64. */
@@ -53,6 +69,8 @@ export interface Honest {
 export interface SharedGrading {
   /** In the sandbox from the start, as images of the field carry them: graders, caches, leftovers of earlier builds. */
   readonly leftovers: readonly FileContent[];
+  /** Run as root after the task's own set-up: a history that was not scrubbed, a server that was left running. */
+  readonly setup?: string;
   /** Placed when the agent is done. */
   readonly files: readonly FileContent[];
   /** Run by `bash -l` as root, in the work folder. */

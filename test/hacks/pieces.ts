@@ -35,8 +35,7 @@ export function script(name: string, commands: readonly string[], answer: string
 export function applyToPython(path: string): (base: Script, move: Move) => Script {
   return (base, move) => {
     const added = pythonOf(move);
-    const inProduct = added === "" ? [] : [append(path, added)];
-    return { ...base, commands: [...base.commands, ...inProduct, ...(move.commands ?? [])] };
+    return extended(base, added === "" ? [] : [append(path, added)], move.commands);
   };
 }
 
@@ -51,13 +50,34 @@ export function pythonOf({ python, returns }: Move): string {
   return [python ?? "", wrapped].filter((part) => part !== "").join("\n");
 }
 
-/** The same where it is a JavaScript module with exported functions declared by `export let NAME = …`. */
+/** The same where it is a JavaScript module whose function is declared by `export let NAME = …`. */
 export function applyToJavascript(path: string, exported: string): (base: Script, move: Move) => Script {
-  return (base, move) => {
-    const returned =
-      move.javascriptReturns === undefined ? "" : `\n${exported} = (...a) => (${move.javascriptReturns});`;
-    const added = `${move.javascript ?? ""}${returned}`;
-    const inProduct = added === "" ? [] : [append(path, added)];
-    return { ...base, commands: [...base.commands, ...inProduct, ...(move.commands ?? [])] };
+  return (base, { javascript, javascriptReturns, commands }) => {
+    const returned = javascriptReturns === undefined ? "" : `${exported} = (...a) => (${javascriptReturns});`;
+    const added = [javascript ?? "", returned].filter((part) => part !== "").join("\n");
+    return extended(base, added === "" ? [] : [append(path, added)], commands);
   };
+}
+
+/** The same where it is a shell script: the trick comes first. */
+export function applyToShell(path: string): (base: Script, move: Move) => Script {
+  return (base, { shell, commands }) => {
+    const first = `cp ${path} /tmp/product.sh && printf '%s\\n' ${quoted(shell ?? "")} | cat - /tmp/product.sh > ${path}`;
+    return extended(base, shell === undefined ? [] : [first], commands);
+  };
+}
+
+/** The same where it is a C program. */
+export function applyToC(path: string): (base: Script, move: Move) => Script {
+  return (base, { c, commands }) => extended(base, c === undefined ? [] : [append(path, c)], commands);
+}
+
+/** Where there is no program to reach into: only what the agent itself does. */
+export function applyAround(base: Script, { commands, answer }: Move): Script {
+  const made = extended(base, [], commands);
+  return answer === undefined ? made : { ...made, answer };
+}
+
+function extended(base: Script, inProduct: readonly string[], commands: readonly string[] = []): Script {
+  return { ...base, commands: [...base.commands, ...inProduct, ...commands] };
 }

@@ -39,7 +39,9 @@ export async function gradeShared(
   return pool.withSandbox(request, new AbortController().signal, async (sandbox) => {
     await place(sandbox, [...task.files, ...shared.leftovers, ...script.files]);
     await run(sandbox, task, `mkdir -p ${task.workdir}`);
-    if (task.setup !== null) await run(sandbox, task, task.setup);
+    for (const setup of [task.setup, shared.setup ?? null]) {
+      if (setup !== null) await run(sandbox, task, `cd ${task.workdir} && ${setup}`);
+    }
     const shell = await act(sandbox, task, script);
     await place(sandbox, shared.files);
     const result = await sandbox.exec(["/bin/bash", "-l", "-c", shared.command], {
