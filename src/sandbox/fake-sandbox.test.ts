@@ -164,3 +164,18 @@ test("snapshots, forks and resets go by the files, and a difference is told path
   expect(await provider.destroy(sandbox.id)).toBe("absent");
   await provider.close();
 });
+
+test("a fake sandbox tells what was run and written since its trace began", async () => {
+  const provider = fakeProvider();
+  const sandbox = await provider.create(REQUEST, NEVER);
+  await sandbox.exec("before", OPTIONS);
+  const trace = await sandbox.trace?.(["/tests"]);
+  await sandbox.exec("after", OPTIONS);
+  for (const path of ["/tests/a", "/elsewhere"])
+    await sandbox.files.write({ path, bytes: Buffer.from("x"), mode: 0o644 });
+  const log = await trace?.log();
+  expect(log?.events.map(({ kind, path, argv }) => `${kind} ${argv?.at(-1) ?? path}`)).toEqual([
+    "exec after",
+    "write /tests/a",
+  ]);
+});

@@ -15,6 +15,7 @@ import type {
 import type { ClaimOptions, SandboxLease, SandboxPool } from "../core/sandbox-pool.ts";
 import { type FakeCommand, fakeCommands } from "./fake-sandbox-commands.ts";
 import { fakeFiles } from "./fake-sandbox-files.ts";
+import { fakeTrace } from "./fake-sandbox-trace.ts";
 import { changesBetween, type FakeFiles, replaceFiles, WatchedFiles } from "./fake-sandbox-tree.ts";
 import { latencyRing } from "./latency-ring.ts";
 
@@ -91,7 +92,7 @@ function fakeSandbox(id: string, request: SandboxRequest, image: FakeFiles, make
     life.check();
     count += 1;
   };
-  const { onCommand } = maker.options;
+  const { seen: onCommand, trace } = fakeTrace(files, maker.options.onCommand, life.ended);
   const { killAll, ...commands } = fakeCommands({ request, files, onCommand, admit, ended: life.ended });
   const thaw = (): void => {
     isFrozen = false;
@@ -111,6 +112,7 @@ function fakeSandbox(id: string, request: SandboxRequest, image: FakeFiles, make
       if (mode !== "off")
         throw new Failure("request_invalid", `A fake sandbox was made without a network, not "${mode}".`);
     },
+    trace,
     networkLog: () => ({ attempts: [], attemptsDropped: 0, allowed: 0, refused: 0, bytesIn: 0, bytesOut: 0 }),
     stats: async () => {
       life.check();
