@@ -4,6 +4,7 @@
  * the path below `tests/`.
  */
 import { TEST_RUNNERS, type TestRunner } from "../core/task.ts";
+import { nodeTestNames } from "./node-tests.ts";
 import { type NamedTest, pytestNames, unittestNames } from "./python-tests.ts";
 
 export interface RunnerFiles {
@@ -37,13 +38,13 @@ export const RUNNER_FILES: Readonly<Record<TestRunner, RunnerFiles>> = {
     file: /^[A-Za-z0-9_-]+\.test\.mjs$/,
     example: 'NAME.test.mjs with test("…", …)',
     remedy: 'write test("what is promised", () => …) with a literal title',
-    tests: (text) => callsOf(text, /^\s*(?:await\s+)?(?:test|it)\(\s*(["'`])((?:(?!\1).)+)\1/),
+    tests: nodeTestNames,
   },
   shell: {
     file: /^test_[A-Za-z0-9_-]+\.sh$/,
     example: "test_NAME.sh with check NAME PROGRAM …",
     remedy: "write check NAME PROGRAM … for each test",
-    tests: (text) => callsOf(text, /^\s*()check\s+([A-Za-z0-9_.-]+)\s/),
+    tests: checksOf,
   },
   sql: {
     file: /^[A-Za-z0-9_-]+\.sql\.json$/,
@@ -98,11 +99,13 @@ export function testIds(
     .map(({ name, line }) => ({ id: name === "" ? path : `${path}::${name}`, line }));
 }
 
-function callsOf(text: string, call: RegExp): readonly NamedTest[] {
-  return text.split("\n").flatMap((line, index): readonly NamedTest[] => {
-    const name = call.exec(line)?.[2];
+/** A check that stands twice, such as in both branches of a condition, is one test. */
+function checksOf(text: string): readonly NamedTest[] {
+  const found = text.split("\n").flatMap((line, index): readonly NamedTest[] => {
+    const name = /^\s*check\s+([A-Za-z0-9_.-]+)\s/.exec(line)?.[1];
     return name === undefined ? [] : [{ name, line: index + 1 }];
   });
+  return found.filter(({ name }, index) => found.findIndex((other) => other.name === name) === index);
 }
 
 /** Names of the probes; what is not JSON of that form holds none, and the template says what is wrong with it. */
