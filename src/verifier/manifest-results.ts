@@ -1,6 +1,7 @@
 /**
  * From the report of a runner to the results of a task's tests: the manifest alone says which tests there are. An entry
- * may stand for all parameters of a test: `test_mean` is what `test_mean[1]`, `test_mean[2]` … did together.
+ * may stand for all parameters of a test (`test_mean` for `test_mean[1]`, `test_mean[2]`), or for a test by its own name in
+ * whatever suites it stands (`adds` for `cart > adds`): it is what they did together.
  */
 import type { TestsVerifierSpec } from "../core/task.ts";
 import type { TestResult, TestStatus } from "../core/verifier.ts";
@@ -25,12 +26,13 @@ export function manifestResults(spec: TestsVerifierSpec, report: Report): Pick<G
   return { tests, extraTests: (reported.get(null) ?? []).map((test) => test.id) };
 }
 
-/** The entry a reported test belongs to: its own, or the one without its parameters; null when there is neither. */
+/** The entry a reported test belongs to: its own, or one without its parameters or its suites; null when there is none. */
 function entryOf(id: string, expected: ReadonlySet<string>): string | null {
   if (expected.has(id)) return id;
   // Parameters may hold brackets of their own, the name before them cannot.
   const bare = id.endsWith("]") ? id.slice(0, id.indexOf("[")) : id;
-  return expected.has(bare) ? bare : null;
+  const leaf = id.replace(/::.* > /, "::");
+  return [bare, leaf].find((entry) => expected.has(entry)) ?? null;
 }
 
 /** All must have passed; the first that has not says how. */

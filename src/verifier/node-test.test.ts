@@ -119,4 +119,33 @@ describe("broken", () => { after(() => { throw new Error("hook"); }); it("inner"
     const found = await statuses(text, ["first", "bad", "after"], MEAN, { limits });
     expect(found).toMatchObject({ bad: status, after: status });
   });
+
+  test("an entry of the manifest may leave out the suites a test stands in", async () => {
+    const text = 'describe("cart", () => { it("adds", () => {}); it("fails", () => assert.fail()); });\n';
+    expect(await statuses(text, ["adds", "fails"])).toEqual({ adds: "passed", fails: "failed" });
+  });
+
+  test.each([
+    ["is no JavaScript", "const = ;", /tests\/unit\/stats\.test\.mjs cannot be loaded \(SyntaxError/],
+    [
+      "imports what is nowhere",
+      'import "nothing-of-this-name";',
+      /stats\.test\.mjs cannot be loaded .*nothing-of-this-name/,
+    ],
+    ["names two tests alike", 'test("a", () => {});\ntest("a", () => {});', /stats\.test\.mjs names two tests "a"/],
+    [
+      "reads what the contract does not collect",
+      'test("a", () => readFileSync(artifacts + "/app/report.json"));',
+      /stats\.test\.mjs reads \/app\/report\.json, which the contract .*task\.toml/,
+    ],
+  ])("a hidden file that %s is a verifier fault that names it", async (_name, text, message) => {
+    const contract = {
+      state: "declared",
+      files: [{ path: "/app/stats.mjs", required: true }],
+      bytesMax: 9_999,
+      entriesMax: 9,
+    };
+    const found = graded(text, ["a"], MEAN, { contract });
+    await expect(found).rejects.toMatchObject({ code: "verifier_crashed", message: expect.stringMatching(message) });
+  });
 });

@@ -2,10 +2,12 @@
  * Tells the runner how each test of a file ended; Node calls it with its events. A test is named by the suites it stands
  * in and its own name; what a test runs within itself is part of it. Only a test without any complaint has passed.
  */
+import { readFileSync } from "node:fs";
 import { send } from "./runner-link.mjs";
 
 const DETAIL_CHARACTERS_MAX = 1_500;
-const { file } = JSON.parse(process.argv[2] ?? "{}");
+const ARTIFACTS = "/artifacts";
+const { folder, file, collected } = JSON.parse(process.argv[2] ?? "{}");
 
 /** One string, so that Node has something to write: nothing. */
 export default async function* report(events) {
@@ -44,7 +46,22 @@ function ofTest(type, { name, details, skip, todo }) {
   if (given(skip)) return { name, status: "skipped", seconds, detail: String(skip) };
   if (given(todo)) return { name, status: "failed", seconds, detail: "an expected failure is not a pass" };
   if (type === "test:pass") return { name, status: "passed", seconds, detail: "" };
+  blameUncollected(details?.error?.cause);
   return { name, status: statusOf(details?.error), seconds, detail: described(details?.error) };
+}
+
+/** A file that no contract brings is the task's mistake, where the test itself wrote out its name. */
+function blameUncollected(cause) {
+  if (collected === undefined || cause?.code !== "ENOENT" || !String(cause.path).startsWith(`${ARTIFACTS}/`)) return;
+  const name = cause.path.slice(ARTIFACTS.length);
+  if (collected.some((root) => name === root || name.startsWith(`${root.replace(/\/$/, "")}/`))) return;
+  const source = readFileSync(`${folder}/${file}`, "utf8");
+  if (!name.split("/").every((part) => source.includes(part))) return;
+  const remedy = "name it in task.toml, [sandlot.contract] files";
+  send({
+    kind: "fault",
+    text: `tests/${file} reads ${name}, which the contract of the task does not collect; ${remedy}`,
+  });
 }
 
 function statusOf(error) {

@@ -32,7 +32,7 @@ def run(config, file, done, socket):
     planned = [test for test in config["manifest"] if test.startswith(f"{file}::")]
     link.send(kind="plan", ids=planned)
     os.dup2(socket.fileno(), LINK)
-    settings = {"folder": TESTS, "file": file, "gradingSeed": config["gradingSeed"]}
+    settings = {"folder": TESTS, "file": file, "gradingSeed": config["gradingSeed"], "collected": config["collected"]}
     argv = [
         config["node"],
         config["permission"],
