@@ -1,10 +1,13 @@
 /** The verifier of every task: picks the templates the task names, then scores what their tests say. */
 import { Failure } from "../core/errors.ts";
+import type { JudgeEndpoint } from "../core/judge.ts";
 import type { ScoreVector } from "../core/outcome.ts";
 import type { Runtime } from "../core/runtime.ts";
 import type { SandboxPool } from "../core/sandbox-pool.ts";
 import type { TestRunner, TestsVerifierSpec, Tier } from "../core/task.ts";
 import type { GradeRequest, Verifier } from "../core/verifier.ts";
+import { httpTemplate } from "./http.ts";
+import { gradeByJudge } from "./judge.ts";
 import { gradeMatch } from "./match.ts";
 import { mathEquality } from "./math-equal.ts";
 import { nodeTestTemplate } from "./node-test.ts";
@@ -20,10 +23,16 @@ import { unittestTemplate } from "./unittest.ts";
 import { gradeVisible } from "./visible-suite.ts";
 
 /** Raised when equal inputs may give another verdict than before. */
-const VERSION = 2;
+const VERSION = 3;
+
+export interface VerifierParts {
+  readonly runtime: Runtime;
+  /** Asked for tasks with a rubric; without one their grading is a fault of the verifier. */
+  readonly judge?: JudgeEndpoint;
+}
 
 /** A verifier that keeps nothing between gradings; see the port for its promises. */
-export function createVerifier({ runtime }: { readonly runtime: Runtime }): Verifier {
+export function createVerifier({ runtime, judge }: VerifierParts): Verifier {
   const parts = { runtime, inTurn: turnTaker() };
   const mathematics = mathEquality(runtime);
   const templates: Partial<Record<TestRunner, Template>> = {
@@ -32,6 +41,7 @@ export function createVerifier({ runtime }: { readonly runtime: Runtime }): Veri
     pytest: pytestTemplate(parts),
     "node-test": nodeTestTemplate(parts),
     shell: shellTemplate(parts),
+    http: httpTemplate(parts),
     performance: performanceTemplate(parts),
     "reward-file": rewardFileTemplate(parts),
   };
@@ -49,6 +59,7 @@ export function createVerifier({ runtime }: { readonly runtime: Runtime }): Veri
       const rewardFiles = graded.rewardFiles ?? [];
       const claimed = new Map(rewardFiles.map((one) => [one.tier, one.total]));
       const { total, isVetoed, scores } = tierScore(spec.tiers, graded.tests, claimed, graded.measures);
+      const asked = { endpoint: judge ?? null, runtime };
       return {
         total,
         isVetoed,
@@ -56,7 +67,7 @@ export function createVerifier({ runtime }: { readonly runtime: Runtime }): Veri
         tests: graded.tests,
         extraTests: graded.extraTests ?? [],
         measures: graded.measures ?? [],
-        judge: null,
+        judge: await gradeByJudge(request, { total, isVetoed, tests: graded.tests }, asked),
         visible: await gradeVisible(request, sandboxes, runtime),
         gradingSeed: gradingSeed.toString(),
         imageHash: graded.imageHash,
