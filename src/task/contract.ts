@@ -35,6 +35,7 @@ export function contractOf(document: TomlDocument<TaskToml>): ArtifactContract {
       remedy: "name each path once",
     });
   }
+  const collect = (document.value.verifier?.collect ?? []).map(({ command }) => command);
   const state = sandlot?.contract?.state ?? (rules.length > 0 ? "declared" : "workdir");
   if (state === "declared" && rules.length === 0) {
     throw wrong(document, ["sandlot", "contract", "state"], {
@@ -48,6 +49,7 @@ export function contractOf(document: TomlDocument<TaskToml>): ArtifactContract {
     files: rules,
     bytesMax: sandlot?.contract?.bytes_max ?? 64 * 2 ** 20,
     entriesMax: sandlot?.contract?.entries_max ?? 10_000,
+    ...(collect.length > 0 ? { collect } : {}),
   };
 }
 

@@ -79,6 +79,7 @@ const tier = table({
   requires: texts("unit").optional(),
   visibility: choice(["hidden", "visible"]).optional(),
   runner: text("unittest").optional(),
+  reward_mean: flag().optional(),
   path: text("tests/unit").optional(),
   repeats: whole(1, 100, 1).optional(),
   baseline: z.unknown().optional(),
@@ -205,7 +206,11 @@ export const TASK_SCHEMA = table({
     allowed_hosts: texts("example.org").optional(),
     environment_mode: choice(["separate", "shared"]).optional(),
     environment: z.unknown().optional(),
-    collect: z.array(z.unknown(), { error: "must be a list of tables; leave it out" }).optional(),
+    collect: z
+      .array(table({ command: text("pg_dump shop > /app/shop.sql"), service: text("db").optional() }), {
+        error: 'must be a list of tables with a command; write [{ command = "pg_dump shop > /app/shop.sql" }]',
+      })
+      .optional(),
   }).optional(),
   solution: table({ env: variables().optional() }).optional(),
   environment: table(environmentShape).optional(),

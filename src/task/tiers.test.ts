@@ -56,6 +56,28 @@ test("each tier gets the runner its files are written for, and what its kind nee
   });
 });
 
+test("commands that collect, kinds and caps of artifacts reach the contract", async () => {
+  const files =
+    'files = [{ path = "/app/shop.db", kind = "sqlite", bytes_max = 4096 }, { path = "/app/out", kind = "tree", entries_max = 3, required = false }]';
+  const change = {
+    ...tomlWith('family = "greeting"', `family = "greeting"\n[sandlot.contract]\n${files}\n`),
+  };
+  const toml = String(change["task.toml"]).replace(
+    "timeout_sec = 30",
+    'timeout_sec = 30\ncollect = [{ command = "dump" }]',
+  );
+  await withFolder({ "task.toml": toml }, async (folder) => {
+    expect((await readTaskFolder(folder)).contract).toMatchObject({
+      collect: ["dump"],
+      files: [
+        { path: "/app/out.txt", required: false },
+        { path: "/app/shop.db", kind: "sqlite", bytesMax: 4_096, required: true },
+        { path: "/app/out", kind: "tree", entriesMax: 3, required: false },
+      ],
+    });
+  });
+});
+
 test("a service and protected paths reach the task, and change how it grades", async () => {
   const service = '[[sandlot.services]]\nname = "web"\nargv = ["/usr/bin/python3", "service.py"]\nport = 8080\n';
   const plain = await withFolder({}, readTaskFolder);

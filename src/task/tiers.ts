@@ -32,6 +32,7 @@ export function tiersOf(document: TomlDocument<TaskToml>, files: readonly Folder
       requires: tier.requires ?? [],
       visibility,
       runner,
+      ...(tier.reward_mean === true ? { isRewardMean: true } : {}),
       ...(runner === "performance" ? { performance: performanceOf(tier) } : {}),
     };
   });

@@ -116,12 +116,12 @@ function gradingRefusals({ verifier, solution, steps }: TaskToml): readonly Refu
       message: "is not served",
       remedy: "write the values into the test files",
     },
-    {
-      path: ["verifier", "collect"],
-      value: verifier?.collect,
-      message: "is not served",
-      remedy: "let the agent leave its result in files, and name them in artifacts",
-    },
+    ...(verifier?.collect ?? []).map(({ service }, index) => ({
+      path: ["verifier", "collect", index, "service"],
+      value: service,
+      message: "names a container, and all of a task runs in one",
+      remedy: "leave service out",
+    })),
     {
       path: ["verifier", "environment"],
       value: verifier?.environment,
@@ -202,6 +202,12 @@ function tierRefusals(sandlot: TaskToml["sandlot"]): readonly Refusal[] {
       tier.path === `tests/${tier.name}` ? undefined : tier.path,
       "is not where the tier's tests are looked for",
       `put them into tests/${tier.name}/`,
+    ),
+    atSandlot(
+      ["tiers", index, "reward_mean"],
+      tier.runner === "reward-file" ? undefined : tier.reward_mean,
+      'is for tiers of the runner "reward-file"',
+      "leave it out",
     ),
     atSandlot(
       ["tiers", index, "repeats"],
