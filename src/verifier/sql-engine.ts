@@ -36,6 +36,8 @@ export interface SqlRequest {
   /** Of one statement, or one migration. */
   readonly timeoutMs: number;
   readonly datasets: readonly SqlDataset[];
+  /** Absolute in the sandbox: a cluster made before, in place of a new one. Default none. */
+  readonly cluster?: string;
 }
 
 const table = z.strictObject({
@@ -71,9 +73,18 @@ export type SqlAnswers =
   /** The text ended the driver, or its sandbox. */
   | { readonly kind: "died"; readonly detail: string; readonly isTimeout: boolean };
 
-const START_MS = 20_000;
+/** Of every driver; nothing of the host's or of the task's. */
+export const SQL_ENVIRONMENT = { PATH: "/usr/bin:/bin", LANG: "C.UTF-8", TZ: "UTC", HOME: "/nonexistent" } as const;
+
+const START_MS = 60_000;
 const REPLY_BYTES_MAX = 64 * 1024 * 1024;
 const OUTPUT_BYTES_MAX = 64 * 1024;
+
+/** The driver with the part of its engine, as a command. */
+export function sqlProgram(engine: SqlEngineName): readonly string[] {
+  const part = engine === "sqlite" ? asset("sql_sqlite.py") : asset("sql_postgres.py");
+  return [...PYTHON, `${part}\n${asset("sql_driver.py")}`];
+}
 
 /**
  * Runs one text over all data sets, in one process.
@@ -81,16 +92,15 @@ const OUTPUT_BYTES_MAX = 64 * 1024;
  */
 export async function runSql(request: SqlRequest, { sandbox, runtime, signal }: SqlPlace): Promise<SqlAnswers> {
   const nonce = Buffer.from(runtime.randomBytes(16)).toString("hex");
-  const engine = request.engine === "sqlite" ? asset("sql_sqlite.py") : asset("sql_postgres.py");
   const statements = request.datasets.length * (3 + request.checks.length);
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   let result: ExecResult | null = null;
   try {
-    result = await sandbox.exec([...PYTHON, `${engine}\n${asset("sql_driver.py")}`], {
+    result = await sandbox.exec(sqlProgram(request.engine), {
       user: "subject",
       cwd: "/",
-      envVars: { PATH: "/usr/bin:/bin", LANG: "C.UTF-8", TZ: "UTC", HOME: "/nonexistent" },
+      envVars: SQL_ENVIRONMENT,
       input: Buffer.from(JSON.stringify({ ...request, nonce }), "utf8"),
       timeoutMs: START_MS + request.timeoutMs * statements,
       killGraceMs: 0,

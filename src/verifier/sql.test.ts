@@ -181,7 +181,7 @@ for (const engine of ENGINES) {
         detail: expect.stringMatching(/view (public\.)?v, which does not belong there/),
       });
       expect(await migrate(`${forward} DELETE FROM orders WHERE id = 1;`)).toMatchObject({
-        detail: expect.stringContaining("rows of orders"),
+        detail: expect.stringMatching(/rows of (public\.)?orders/),
       });
       expect(await migrate(forward, "DROP INDEX by_who;")).toMatchObject({
         detail: expect.stringContaining("after taking it back"),

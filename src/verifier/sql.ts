@@ -4,6 +4,7 @@
  */
 import { Failure } from "../core/errors.ts";
 import type { GradeRequest, TestResult, TestStatus } from "../core/verifier.ts";
+import { placeCluster } from "./sql-cluster.ts";
 import { sqlSandboxRequest } from "./sql-database.ts";
 import { runSql, type SqlAnswers, type SqlReply, type SqlRequest } from "./sql-engine.ts";
 import { migrationDifference, queryDifference } from "./sql-judge.ts";
@@ -21,10 +22,12 @@ export function sqlTemplate({ runtime }: TemplateParts): Template {
     let imageHash = "";
     const run = (request: SqlRequest, role: "subject" | "verifier"): Promise<SqlAnswers> => {
       const { signal } = input.request;
-      return sandboxes.withSandbox(sqlSandboxRequest(input.request, role), signal, (sandbox) => {
+      return sandboxes.withSandbox(sqlSandboxRequest(input.request, role), signal, async (sandbox) => {
         sandboxIds.push(sandbox.id);
         imageHash = sandbox.info.imageHash;
-        return runSql(request, { sandbox, runtime, signal });
+        const place = { sandbox, runtime, signal };
+        const cluster = request.engine === "postgresql" ? await placeCluster(place) : null;
+        return runSql(cluster === null ? request : { ...request, cluster }, place);
       });
     };
     const tests: TestResult[] = [];

@@ -2,7 +2,7 @@
 
 Standard input brings one JSON request; descriptor 3 takes lines that begin with the request's nonce: `hello`, then
 `fault FILE-PART MESSAGE` when the task's own schema or data cannot be loaded, else `ready`, then one `result` for each
-data set and `end`. All databases are made before the first byte of the agent is executed, so that a fault is the task's.
+data set and `end`. The kind `cluster` packs an empty cluster of a slow engine to descriptor 4 instead. All databases are made before the first byte of the agent is executed, so that a fault is the task's.
 Needs the engine's part (`sql_sqlite.py` or `sql_postgres.py`) before it in the same program text.
 """
 import json
@@ -46,6 +46,8 @@ def serve(request, say):
         return say("fault", str(error))
     databases = []
     try:
+        if request["kind"] == "cluster":
+            return engine.pack(4)
         for one in request["datasets"]:
             try:
                 databases.append(engine.database(one))

@@ -4,13 +4,16 @@ Three roles: `owner` makes databases, `mover` owns what the task's schema makes 
 read. None but `owner` is a superuser, and `owner` never runs or touches what an agent wrote.
 """
 import glob
+import gzip
 import hashlib
 import os
 import re
 import shutil
+import signal
 import socket
 import struct
 import subprocess
+import tarfile
 import tempfile
 import time
 
@@ -99,23 +102,42 @@ class Engine:
         programs = os.path.dirname(found[-1])
         self.folder = tempfile.mkdtemp(prefix="sql-")
         self.count = 0
-        data = self.folder + "/data"
-        make = [programs + "/initdb", "-D", data, "-U", "owner", "--auth=trust", "--locale=C", "-E", "UTF8"]
-        made = subprocess.run(make + ["--no-sync", "--no-instructions", "--wal-segsize=1"], capture_output=True)
-        if made.returncode != 0:
-            raise RuntimeError("initdb: " + made.stderr.decode("utf-8", "replace")[-300:])
+        self.data = self.folder + "/data"
+        if request.get("cluster") is None:
+            self.make(programs)
+        else:
+            os.mkdir(self.data, 0o700)
+            with tarfile.open(request["cluster"], "r:gz") as packed:
+                packed.extractall(self.data)
         settings = [word for name, value in SETTINGS.items() for word in ("-c", name + "=" + value)]
-        where = ["-D", data, "-k", self.folder, "-c", "unix_socket_permissions=0700"]
+        where = ["-D", self.data, "-k", self.folder, "-c", "unix_socket_permissions=0700"]
         self.log = open(self.folder + "/log", "wb")
         self.server = subprocess.Popen([programs + "/postgres", *where, *settings], stdout=self.log, stderr=self.log)
         self.owner = self.first_link()
-        self.owner.run("CREATE ROLE mover LOGIN; CREATE ROLE reader LOGIN")
+        if request.get("cluster") is None:
+            self.owner.run("CREATE ROLE mover LOGIN; CREATE ROLE reader LOGIN")
+            self.owner.run("DROP DATABASE postgres")
+
+    def make(self, programs):
+        make = [programs + "/initdb", "-D", self.data, "-U", "owner", "--auth=trust", "--locale=C", "-E", "UTF8"]
+        made = subprocess.run(make + ["--no-sync", "--no-instructions", "--wal-segsize=1"], capture_output=True)
+        if made.returncode != 0:
+            raise RuntimeError("initdb: " + made.stderr.decode("utf-8", "replace")[-300:])
+
+    def pack(self, descriptor):
+        """Writes the cluster, stopped and empty but for its roles, for later sandboxes of the same image."""
+        self.owner.socket.close()
+        self.server.send_signal(signal.SIGINT)
+        self.server.wait(START_SECONDS)
+        with os.fdopen(descriptor, "wb") as out, gzip.GzipFile(fileobj=out, mode="wb", compresslevel=1) as small:
+            with tarfile.open(fileobj=small, mode="w|") as packed:
+                packed.add(self.data, arcname=".")
 
     def first_link(self):
         end = time.monotonic() + START_SECONDS
         while True:
             try:
-                return self.link("owner", "postgres", {}, START_SECONDS)
+                return self.link("owner", "template1", {}, START_SECONDS)
             except (OSError, Failed) as error:
                 if time.monotonic() > end or self.server.poll() is not None:
                     said = open(self.folder + "/log", "rb").read()[-300:].decode("utf-8", "replace")
