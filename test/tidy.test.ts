@@ -89,6 +89,23 @@ test("imports follow the arrows of the design", () => {
   expect(wrong).toEqual([]);
 });
 
+test("what judges sees no reasoning: it imports no monitor, no transcript, no policy, and its input has no such field", () => {
+  const judges = production.filter(({ path }) => /^src\/verifier\/(rubric|judge)/.test(path));
+  expect(judges.length).toBeGreaterThan(2);
+  const wrong = judges.flatMap(({ path, imports, text }) => [
+    ...imports
+      .filter((target) => /^src\/(observe|policy|episode)\/|^src\/core\/(trajectory|environment|policy)/.test(target))
+      .map((target) => `${path} imports ${target}`),
+    ...(/\b\w*(reasoning|thought|transcript|monitor)\w*\s*[?:]/i.test(codeOf(text)) ? [`${path} names reasoning`] : []),
+  ]);
+  expect(wrong).toEqual([]);
+  const input = judges
+    .flatMap(({ text }) => /export interface JudgeInput \{([\s\S]*?)\n\}/.exec(text)?.[1] ?? [])
+    .join();
+  const fields = [...codeOf(input).matchAll(/^  readonly (\w+)/gm)].map(([, name]) => name);
+  expect(fields).toEqual(["spec", "artifacts", "tests", "knownPaths", "gradingSeed", "signal"]);
+});
+
 test("no import runs in a circle", () => {
   const graph = new Map(production.map(({ path, imports }) => [path, imports]));
   const done = new Set<string>();

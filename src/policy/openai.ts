@@ -73,7 +73,8 @@ export function openaiPolicy(options: OpenaiPolicyOptions): Policy {
   };
 }
 
-function keyOf(variable: string | null): string | null {
+/** The key an environment variable holds; null where the default one is not set. Throws `config_invalid` for a named one. */
+export function keyOf(variable: string | null): string | null {
   const value = process.env[variable ?? DEFAULT_KEY_VARIABLE];
   if (value !== undefined && value !== "") return value;
   if (variable === null) return null;
