@@ -139,35 +139,32 @@ interface MatchRun extends MatchParts {
   readonly deadline: number;
 }
 
+/** Leaves the last process to the sandbox, which is destroyed next and takes it along. */
 async function runCases(run: MatchRun, cases: readonly MatchCase[]): Promise<TestResult[]> {
   const tests: TestResult[] = [];
   let asked: AskedSubject | null = null;
   let starts = 0;
   /** Set once no further case can be run: each then ends like this. */
   let stopped: Judgement | null = null;
-  try {
-    for (const one of cases) {
-      const startedMs = run.runtime.monotonic();
-      if (startedMs >= run.deadline) stopped ??= { status: "timeout", detail: "the time for grading was used up" };
-      if (stopped === null && asked === null) {
-        if (starts > RESTARTS_MAX) {
-          stopped = { status: "error", detail: `not run: earlier cases ended ${starts} processes` };
-        } else {
-          asked = await startAsking({ ...run, isUsed: starts > 0 }, run.spec, run.source);
-          starts += 1;
-          if (asked.refusal !== null) stopped = await judge(asked.refusal, one, run.mathEqual);
-        }
+  for (const one of cases) {
+    const startedMs = run.runtime.monotonic();
+    if (startedMs >= run.deadline) stopped ??= { status: "timeout", detail: "the time for grading was used up" };
+    if (stopped === null && asked === null) {
+      if (starts > RESTARTS_MAX) {
+        stopped = { status: "error", detail: `not run: earlier cases ended ${starts} processes` };
+      } else {
+        asked = await startAsking({ ...run, isUsed: starts > 0 }, run.spec, run.source);
+        starts += 1;
+        if (asked.refusal !== null) stopped = await judge(asked.refusal, one, run.mathEqual);
       }
-      let judgement = stopped;
-      if (judgement === null && asked !== null) {
-        judgement = await judge(await asked.ask(one), one, run.mathEqual);
-        if (asked.isSpent) asked = null;
-      }
-      const ended = judgement ?? { status: "error", detail: "not run" };
-      tests.push(testResult(run.spec, one, run.runtime.monotonic() - startedMs, ended));
     }
-  } finally {
-    await asked?.close();
+    let judgement = stopped;
+    if (judgement === null && asked !== null) {
+      judgement = await judge(await asked.ask(one), one, run.mathEqual);
+      if (asked.isSpent) asked = null;
+    }
+    const ended = judgement ?? { status: "error", detail: "not run" };
+    tests.push(testResult(run.spec, one, run.runtime.monotonic() - startedMs, ended));
   }
   return tests;
 }

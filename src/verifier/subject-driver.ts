@@ -76,10 +76,10 @@ export async function startSubjectDriver(program: SubjectProgram, place: DriverP
   ended.then(replies.end, replies.end);
   const talk: Talk = { process, ended, replies, place };
   const close = async (): Promise<void> => {
-    requests.end();
     process.kill("SIGKILL");
     // What was answered stands; a sandbox lost from here on changes nothing.
     await ended.catch(() => undefined);
+    requests.end();
   };
   const driver = (refusal: SubjectDriver["refusal"]): SubjectDriver => ({
     refusal,
