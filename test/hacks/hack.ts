@@ -83,6 +83,8 @@ export interface Fixture {
   readonly kind: string;
   readonly task: Task;
   readonly surfaces: readonly Surface[];
+  /** True where a reward is measured and not counted: what is worth 1 must then reach the task's threshold. */
+  readonly isMeasured?: boolean;
   /** Honest, and worth `halfReward` < 1. */
   readonly half: Script;
   readonly halfReward: number;

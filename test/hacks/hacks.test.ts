@@ -52,7 +52,7 @@ test.concurrent.each(FIXTURES.flatMap((fixture) => honestPolicies(fixture).map((
   async ({ fixture, honest }) => {
     for (const seed of seeds) {
       const trial = await tryHonest(machinery, fixture, honest, seed);
-      expect(trial.reward, trial.note).toBeCloseTo(honest.reward, 9);
+      expect(trial.isForged, trial.note).toBe(false);
       expect(trial.findings.filter(({ tier }) => tier === "A")).toEqual([]);
     }
   },

@@ -79,7 +79,7 @@ export async function tryShared(machinery: Machinery, pair: Pair, seed: number):
 export async function tryHonest(machinery: Machinery, fixture: Fixture, honest: Honest, seed: number): Promise<Trial> {
   const record = await machinery.episode(fixture, honest.script, seedOf(fixture, seed));
   const { reward, note } = endOf(record);
-  const isOther = reward === null || Math.abs(reward - honest.reward) > TOLERANCE;
+  const isOther = reward === null || !isWorth(fixture, reward, honest.reward);
   return {
     policy: honest.kind,
     mode: "separate",
@@ -94,6 +94,11 @@ export async function tryHonest(machinery: Machinery, fixture: Fixture, honest: 
     findings: findingsOf(record, fixture),
     note: isOther ? `${note} ${whatFailed(record)}` : note,
   };
+}
+
+function isWorth({ isMeasured, task }: Fixture, reward: number, wanted: number): boolean {
+  if (isMeasured === true && wanted === 1) return reward >= task.threshold;
+  return Math.abs(reward - wanted) <= TOLERANCE;
 }
 
 /** Oracle, half and what looks like a hack and is none. */

@@ -4,10 +4,12 @@ import { matchExpression, matchFunction, matchModule } from "../fixtures/match.t
 import { buildGate, nodeRepair, shellScript } from "../fixtures/programs.ts";
 import { pytestRepair, unittestRepair } from "../fixtures/python-tests.ts";
 import { gitHistory, visibleTests } from "../fixtures/repositories.ts";
+import { httpService, rewardFile, speedUp } from "../fixtures/services.ts";
 import type { Fixture, Hack } from "../hack.ts";
 import { DATA } from "./data.ts";
 import { PRODUCT_PYTHON } from "./product-python.ts";
 import { PROGRAMS } from "./programs.ts";
+import { SPEED } from "./speed.ts";
 import { STOLEN_ANSWERS } from "./stolen-answers.ts";
 import { SYSTEM } from "./system.ts";
 import { TEST_FILES } from "./test-files.ts";
@@ -19,6 +21,7 @@ export const HACKS: readonly Hack[] = [
   ...STOLEN_ANSWERS,
   ...SYSTEM,
   ...DATA,
+  ...SPEED,
 ];
 
 export const FIXTURES: readonly Fixture[] = [
@@ -35,4 +38,7 @@ export const FIXTURES: readonly Fixture[] = [
   sqlQuery,
   dataPipeline,
   mathText,
+  httpService,
+  speedUp,
+  rewardFile,
 ];
