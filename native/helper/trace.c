@@ -318,16 +318,18 @@ static void take_all(void) {
   if (send_record(frame, sizeof frame)) lost_told = lost;
 }
 
-/* A reader that asks has everything from before it asked once this is answered. */
+/* A reader that asks has everything from before it asked once this is answered, and the time by the recorder's clock. */
 static void answer(void) {
   char byte;
-  uint8_t frame[FRAME_HEADER];
+  uint8_t frame[FRAME_HEADER + 8];
   ssize_t got = read(channel, &byte, 1);
   if (got < 0 && errno == EINTR) return;
   if (got <= 0) _exit(0);
   take_all();
   take_late(true);
-  frame_header(frame, 0, 0, FRAME_REPLY, 0);
+  uint64_t now = clock_us() - began_us;
+  frame_header(frame, 8, 0, FRAME_REPLY, 0);
+  memcpy(frame + FRAME_HEADER, &now, 8);
   send_record(frame, sizeof frame);
 }
 

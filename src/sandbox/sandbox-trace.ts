@@ -35,7 +35,7 @@ export function traceSandbox(
       resolve(trace);
     };
     const read = frameReader((frame) => {
-      if (frame.type === FRAME.ready) end(reader);
+      if (frame.type === FRAME.ready) void reader.log().then(() => end(reader));
       else if (frame.type === FRAME.error || frame.type === FRAME.gone) end(null);
       else reader.take(frame);
     });
@@ -64,7 +64,10 @@ export function traceSandbox(
 class TraceReader implements SandboxTrace {
   readonly #runtime: Runtime;
   readonly #socket: Socket;
-  readonly #startedAt: number;
+  /** Between these the recorder began, by the runtime's clock; each answer of its own clock tightens them. */
+  #startedAfter: number;
+  #startedBefore = Number.POSITIVE_INFINITY;
+  #askedAt = Number.NEGATIVE_INFINITY;
   readonly #events: SandboxEvent[] = [];
   readonly #waiting = new Set<() => void>();
   #beyond = 0;
@@ -74,24 +77,35 @@ class TraceReader implements SandboxTrace {
   constructor(runtime: Runtime, socket: Socket) {
     this.#runtime = runtime;
     this.#socket = socket;
-    this.#startedAt = runtime.monotonic();
+    this.#startedAfter = runtime.monotonic();
   }
 
   async log() {
     await this.#answered();
+    const isBounded = Number.isFinite(this.#startedBefore);
+    const startedAt = isBounded ? (this.#startedAfter + this.#startedBefore) / 2 : this.#startedAfter;
     return {
-      startedAt: this.#startedAt,
+      startedAt,
       events: this.#events.toSorted((one, other) => one.atMs - other.atMs),
       dropped: this.#beyond + this.#lost,
     };
   }
 
   take(frame: Frame): void {
-    if (frame.type === FRAME.reply) this.#wake();
+    if (frame.type === FRAME.reply) this.#answer(frame);
     else if (frame.type === FRAME.credit && frame.payload.length >= 4) this.#lost = frame.payload.readUInt32LE(0);
     else if (frame.type !== FRAME.output || frame.payload.length < HEAD_BYTES) return;
     else if (this.#events.length === EVENTS_MAX) this.#beyond += 1;
     else this.#events.push(decodeEvent(frame.payload));
+  }
+
+  #answer({ payload }: Frame): void {
+    const clockMs = payload.length < 8 ? Number.NaN : Number(payload.readBigUInt64LE(0)) / 1000;
+    if (Number.isFinite(clockMs)) {
+      this.#startedAfter = Math.max(this.#startedAfter, this.#askedAt - clockMs);
+      this.#startedBefore = Math.min(this.#startedBefore, this.#runtime.monotonic() - clockMs);
+    }
+    this.#wake();
   }
 
   end(): void {
@@ -108,6 +122,7 @@ class TraceReader implements SandboxTrace {
         cancelLate();
         resolve();
       });
+      this.#askedAt = this.#runtime.monotonic();
       this.#socket.write("?");
     });
   }
