@@ -7,7 +7,8 @@ import type { Sandbox, SandboxRequest } from "../core/sandbox.ts";
 import type { SandboxPool } from "../core/sandbox-pool.ts";
 import type { GradeRequest } from "../core/verifier.ts";
 import { placeFiles } from "./place-files.ts";
-import { runSql, type SqlDataset, type SqlRows } from "./sql-engine.ts";
+import { placeCluster } from "./sql-cluster.ts";
+import { runSql, type SqlDataset, type SqlEngineName, type SqlPlace, type SqlRows } from "./sql-engine.ts";
 import { gradingRequest } from "./subject-sandbox.ts";
 
 const MIB = 1024 * 1024;
@@ -78,23 +79,39 @@ export async function queryDatabaseIn(
     ({ path: name, bytes, mode, owner: "subject", isRequired: true }) as const;
   const files = [part(path, file.bytes), ...(file.log === undefined ? [] : [part(`${path}-wal`, file.log)])];
   await placeFiles(sandbox, files, signal);
-  const dataset: SqlDataset = {
-    name: "the artifact",
-    file: path,
-    hasLog: file.log !== undefined,
-    tables: query.tables ?? [],
-  };
-  const { sql, timeoutMs = QUERY_MS } = query;
-  const request = {
-    engine: "sqlite",
-    kind: "query",
-    sql,
-    back: null,
-    checks: [],
-    timeoutMs,
-    datasets: [dataset],
-  } as const;
-  const answers = await runSql(request, { sandbox, runtime, signal });
+  const dataset = { name: "artifact", file: path, hasLog: file.log !== undefined, tables: query.tables ?? [] };
+  return ask("sqlite", dataset, query, { sandbox, runtime, signal });
+}
+
+/**
+ * Claims a sandbox for one query of a PostgreSQL plain-SQL dump (`pg_dump --no-owner --no-privileges`), restored on a
+ * fresh cluster by a role that owns nothing else. As `queryDatabase` in all else.
+ */
+export function queryDump(
+  dump: Uint8Array,
+  query: DatabaseQuery,
+  sandboxes: SandboxPool,
+  request: GradeRequest,
+  runtime: Runtime,
+): Promise<DatabaseAnswer> {
+  const { signal } = request;
+  return sandboxes.withSandbox(sqlSandboxRequest(request, "subject"), signal, async (sandbox) => {
+    const place = { sandbox, runtime, signal };
+    const cluster = await placeCluster(place);
+    const dataset = { name: "artifact", dump: Buffer.from(dump).toString("utf8"), tables: query.tables ?? [] };
+    return ask("postgresql", dataset, query, place, cluster);
+  });
+}
+
+async function ask(
+  engine: SqlEngineName,
+  dataset: SqlDataset,
+  { sql, timeoutMs = QUERY_MS }: DatabaseQuery,
+  place: SqlPlace,
+  cluster: string | null = null,
+): Promise<DatabaseAnswer> {
+  const request = { engine, kind: "query", sql, back: null, checks: [], timeoutMs, datasets: [dataset] } as const;
+  const answers = await runSql(cluster === null ? request : { ...request, cluster }, place);
   if (answers.kind === "died") return { kind: "refused", detail: answers.detail };
   const [reply] = answers.replies;
   if (reply === undefined || "before" in reply) return { kind: "refused", detail: "the engine gave no rows" };

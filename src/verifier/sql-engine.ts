@@ -15,6 +15,8 @@ export type SqlEngineName = "sqlite" | "postgresql";
 /** A database to make, or a file in the sandbox to read. */
 export type SqlDataset =
   | { readonly name: string; readonly schema: string; readonly data: string }
+  /** A plain-SQL dump of PostgreSQL that an agent left, and base tables it must make. */
+  | { readonly name: string; readonly dump: string; readonly tables: readonly string[] }
   | {
       readonly name: string;
       /** Absolute in the sandbox. */
@@ -82,8 +84,8 @@ const OUTPUT_BYTES_MAX = 64 * 1024;
 
 /** The driver with the part of its engine, as a command. */
 export function sqlProgram(engine: SqlEngineName): readonly string[] {
-  const part = engine === "sqlite" ? asset("sql_sqlite.py") : asset("sql_postgres.py");
-  return [...PYTHON, `${part}\n${asset("sql_driver.py")}`];
+  const parts = engine === "sqlite" ? [asset("sql_sqlite.py")] : [asset("sql_postgres.py"), asset("sql_dump.py")];
+  return [...PYTHON, `${parts.join("\n")}\n${asset("sql_driver.py")}`];
 }
 
 /**

@@ -82,7 +82,7 @@ for (const engine of ENGINES) {
     test("pattern 48: a view, trigger, function or search path of the agent cannot shadow a table", async () => {
       for (const sql of [
         "CREATE TEMP VIEW orders AS SELECT 'ada' AS who, 1 AS cents",
-        `CREATE TEMP TABLE orders(who text, cents integer); ${GOOD}`,
+        ...(engine === "sqlite" ? [`CREATE TEMP TABLE orders(who text, cents integer); ${GOOD}`] : []),
         `CREATE TRIGGER t AFTER INSERT ON orders BEGIN SELECT 1; END; ${GOOD}`,
         `SET search_path = mine, public; ${GOOD}`,
       ]) {
@@ -189,6 +189,25 @@ for (const engine of ENGINES) {
     });
   });
 }
+
+test("a PostgreSQL text reads no file, runs no program, is no superuser, loads nothing and keeps its time limit", async () => {
+  for (const sql of [
+    "SELECT pg_read_file('/etc/passwd') AS who, count(*) AS total FROM orders",
+    "COPY orders TO PROGRAM 'touch /tmp/x'",
+    "SELECT lo_import('/etc/passwd')::text AS who, count(*) AS total FROM orders",
+    "CREATE EXTENSION dblink",
+    "SET ROLE owner",
+  ]) {
+    const got = await grade(queryTask("postgresql"), sql);
+    expect(got.detail, sql).toContain("the text was refused");
+    expect(got.total).toBe(0);
+  }
+  const slow = "SELECT set_config('statement_timeout', '0', false) AS who, count(pg_sleep(600)) AS total FROM orders";
+  expect(await grade(queryTask("postgresql", { timeoutMs: 1_000 }), slow)).toMatchObject({
+    status: "failed",
+    detail: expect.stringContaining("time limit"),
+  });
+}, 120_000);
 
 test("a test file with a misspelt field, too few data sets or a path that is not there says what to correct", async () => {
   const wrong = (change: Record<string, unknown>) => grade(queryTask("sqlite", change), GOOD);

@@ -154,6 +154,8 @@ class Engine:
         self.owner.run("REVOKE ALL ON DATABASE %s FROM PUBLIC; GRANT CONNECT ON DATABASE %s TO mover, reader" % (name, name))
         with self.link("owner", name, {}, START_SECONDS) as owner:
             owner.run("ALTER SCHEMA public OWNER TO mover; REVOKE ALL ON SCHEMA public FROM PUBLIC")
+        if "dump" in one:
+            return DumpDatabase(self, name, one)
         with self.link("mover", name, {"search_path": "public"}, START_SECONDS) as mover:
             mover.run(one["schema"])
             mover.run(one["data"])
@@ -255,6 +257,7 @@ class Link:
         self.end = time.monotonic() + seconds
         self.seconds = seconds
         self.rest = b""
+        self.copied = None
         words = b"".join(name.encode() + b"\0" + value.encode() + b"\0" for name, value in parameters.items())
         self.socket.sendall(struct.pack("!ii", len(words) + 9, 196608) + words + b"\0")
         self.until_ready()
@@ -269,6 +272,10 @@ class Link:
         """Statements of which no rows are wanted; gives the state of the transaction after them."""
         self.send(b"Q", text(sql))
         return self.until_ready()
+
+    def copy(self, sql, rows):
+        self.copied = "".join(row + "\n" for row in rows).encode("utf-8", "replace")
+        return self.run(sql)
 
     def ask(self, sql):
         """Columns (name, type) and rows of one statement; another one beside it is refused."""
@@ -297,7 +304,12 @@ class Link:
                 if fields.get(b"C") == b"57014":
                     failure = "the time limit was reached"
             elif kind == b"G":
-                self.send(b"f", b"no data comes\0")
+                if self.copied is None:
+                    self.send(b"f", b"no data comes\0")
+                else:
+                    self.send(b"d", self.copied)
+                    self.send(b"c", b"")
+                self.copied = None
             elif kind == b"H":
                 failure = failure or "copying out is not served"
             elif kind == b"T" and columns is not None:
