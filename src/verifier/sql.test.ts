@@ -1,7 +1,9 @@
+import { existsSync } from "node:fs";
 import { afterAll, describe, expect, test } from "vitest";
 import type { FileContent } from "../core/sandbox-files.ts";
 import type { Task } from "../core/task.ts";
 import { file, gradingRig, hiddenTask } from "./grading-support.ts";
+import { createVerifier } from "./verifier.ts";
 
 const rig = gradingRig();
 afterAll(async () => expect(await rig.close()).toEqual([]));
@@ -55,8 +57,11 @@ async function grade(task: Task, sql: string, more: readonly FileContent[] = [])
   return { status: only?.status, detail: only?.detail ?? "", total: verdict.total };
 }
 
+/** Other machines may have no PostgreSQL; its part is then skipped. */
+const isThere = { sqlite: true, postgresql: existsSync("/usr/lib/postgresql") } as const;
+
 for (const engine of ENGINES) {
-  describe(`queries on ${engine}`, () => {
+  describe.skipIf(!isThere[engine])(`queries on ${engine}`, () => {
     test("a right query earns the tier, on data sets it has never seen", async () => {
       expect(await grade(queryTask(engine), GOOD)).toEqual({ status: "passed", detail: "", total: 1 });
     });
@@ -148,7 +153,7 @@ for (const engine of ENGINES) {
     });
   });
 
-  describe(`migrations on ${engine}`, () => {
+  describe.skipIf(!isThere[engine])(`migrations on ${engine}`, () => {
     const forward =
       "ALTER TABLE orders ADD COLUMN note text; CREATE INDEX by_who ON orders(who); UPDATE orders SET note = who;";
     const back = "DROP INDEX by_who; ALTER TABLE orders DROP COLUMN note;";
@@ -190,24 +195,55 @@ for (const engine of ENGINES) {
   });
 }
 
-test("a PostgreSQL text reads no file, runs no program, is no superuser, loads nothing and keeps its time limit", async () => {
-  for (const sql of [
-    "SELECT pg_read_file('/etc/passwd') AS who, count(*) AS total FROM orders",
-    "COPY orders TO PROGRAM 'touch /tmp/x'",
-    "SELECT lo_import('/etc/passwd')::text AS who, count(*) AS total FROM orders",
-    "CREATE EXTENSION dblink",
-    "SET ROLE owner",
-  ]) {
-    const got = await grade(queryTask("postgresql"), sql);
-    expect(got.detail, sql).toContain("the text was refused");
-    expect(got.total).toBe(0);
-  }
-  const slow = "SELECT set_config('statement_timeout', '0', false) AS who, count(pg_sleep(600)) AS total FROM orders";
-  expect(await grade(queryTask("postgresql", { timeoutMs: 1_000 }), slow)).toMatchObject({
-    status: "failed",
-    detail: expect.stringContaining("time limit"),
+test.skipIf(!isThere.postgresql)(
+  "a PostgreSQL text reads no file, runs no program, is no superuser, loads nothing and keeps its time limit",
+  async () => {
+    for (const sql of [
+      "SELECT pg_read_file('/etc/passwd') AS who, count(*) AS total FROM orders",
+      "COPY orders TO PROGRAM 'touch /tmp/x'",
+      "SELECT lo_import('/etc/passwd')::text AS who, count(*) AS total FROM orders",
+      "CREATE EXTENSION dblink",
+      "SET ROLE owner",
+    ]) {
+      const got = await grade(queryTask("postgresql"), sql);
+      expect(got.detail, sql).toContain("the text was refused");
+      expect(got.total).toBe(0);
+    }
+    const slow = "SELECT set_config('statement_timeout', '0', false) AS who, count(pg_sleep(600)) AS total FROM orders";
+    expect(await grade(queryTask("postgresql", { timeoutMs: 1_000 }), slow)).toMatchObject({
+      status: "failed",
+      detail: expect.stringContaining("time limit"),
+    });
+  },
+  120_000,
+);
+
+test("a contract that does not collect what a test reads is a fault of the task, and a refused artifact says why", async () => {
+  const task = queryTask("sqlite");
+  const elsewhere = {
+    ...task,
+    contract: { ...task.contract, state: "declared", files: [{ path: "/app/other", required: true }] },
+  } as const;
+  await expect(grade(elsewhere, GOOD)).rejects.toMatchObject({
+    code: "task_invalid",
+    message: expect.stringContaining(
+      "tests/unit/top.sql.json reads /app/answer.sql, which the contract of test/hidden does not collect",
+    ),
   });
-}, 120_000);
+  const refused = [{ path: "/app/answer.sql", reason: "it is a link, and links are not followed" }];
+  const artifacts = { answer: null, files: [], missing: ["/app/answer.sql"], refused, hash: "h" };
+  const request = {
+    task,
+    artifacts,
+    gradingSeed: 1n,
+    attemptId: `refused-${process.pid}`,
+    fence: 1,
+    signal: new AbortController().signal,
+  };
+  expect((await createVerifier({ runtime: rig.runtime }).grade(request, rig.pool)).tests[0]?.detail).toBe(
+    "the agent left no /app/answer.sql: it is a link, and links are not followed",
+  );
+});
 
 test("a test file with a misspelt field, too few data sets or a path that is not there says what to correct", async () => {
   const wrong = (change: Record<string, unknown>) => grade(queryTask("sqlite", change), GOOD);

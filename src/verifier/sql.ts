@@ -3,6 +3,7 @@
  * platform compares what comes back. Expected rows never enter that sandbox; a reference runs in a sandbox of its own.
  */
 import { Failure } from "../core/errors.ts";
+import type { Task } from "../core/task.ts";
 import type { GradeRequest, TestResult, TestStatus } from "../core/verifier.ts";
 import { placeCluster } from "./sql-cluster.ts";
 import { sqlSandboxRequest } from "./sql-database.ts";
@@ -52,6 +53,9 @@ type Run = (request: SqlRequest, role: "subject" | "verifier") => Promise<SqlAns
 const OUT_OF_TIME: Judgement = { status: "timeout", detail: "the time for grading was used up" };
 
 async function judge(id: string, test: SqlTest, request: GradeRequest, run: Run): Promise<Judgement> {
+  for (const path of test.kind === "query" ? [test.query] : [test.forward, test.back]) {
+    if (path !== undefined) requireCollected(id, path, request.task);
+  }
   const sql = artifactText(request, test.kind === "query" ? test.query : test.forward);
   if (!sql.ok) return { status: "failed", detail: sql.why };
   const back = test.kind === "query" || test.back === undefined ? null : artifactText(request, test.back);
@@ -105,6 +109,19 @@ function sqlRequest(id: string, test: SqlTest, sql: string, back: string | null)
   };
 }
 
+/** A contract that misses what a test reads would fail every agent, and no agent could help it. */
+function requireCollected(id: string, path: string, { contract, workdir, key }: Task): void {
+  const roots =
+    contract.state === "workdir"
+      ? [workdir]
+      : contract.state === "declared"
+        ? contract.files.map((rule) => rule.path)
+        : [];
+  if (roots.some((root) => path === root || path.startsWith(`${root.replace(/\/$/, "")}/`))) return;
+  const message = `tests/${id} reads ${path}, which the contract of ${key} does not collect; name it in [sandlot.contract] files of task.toml.`;
+  throw new Failure("task_invalid", message);
+}
+
 type Text = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly why: string };
 
 function artifactText({ artifacts }: GradeRequest, path: string | undefined): Text {
@@ -113,7 +130,9 @@ function artifactText({ artifacts }: GradeRequest, path: string | undefined): Te
     path === undefined
       ? Buffer.from(artifacts.answer ?? "", "utf8")
       : artifacts.files.find((file) => file.path === path)?.bytes;
-  if (bytes === undefined) return { ok: false, why: `the agent left no ${name}` };
+  const reason = artifacts.refused?.find((one) => one.path === path)?.reason;
+  if (bytes === undefined)
+    return { ok: false, why: `the agent left no ${name}${reason === undefined ? "" : `: ${reason}`}` };
   if (bytes.length > TEXT_BYTES_MAX) return { ok: false, why: `${name} has more than ${TEXT_BYTES_MAX} bytes` };
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
