@@ -18,7 +18,7 @@ import { openaiPolicy } from "./policy/openai.ts";
 import { scriptPolicy } from "./policy/oracle.ts";
 import { readScriptFile } from "./policy/script-file.ts";
 import { evaluate } from "./run/evaluate.ts";
-import { recipeSchema } from "./run/recipe.ts";
+import { type Recipe, recipeSchema } from "./run/recipe.ts";
 import type { EvaluateSummary } from "./run/report.ts";
 import { openStore } from "./store/open-store.ts";
 
@@ -42,6 +42,8 @@ export interface EvaluateOptions {
   readonly snapshots: "none" | "turns";
   /** What makes the sandboxes. */
   readonly provider: ProviderName;
+  /** Who is asked where a task has a judge; an empty model is nobody. */
+  readonly judge: Recipe["judge"];
 }
 
 /** Throws `config_invalid` or `not_found` before anything is started. */
@@ -57,7 +59,8 @@ export async function evaluateTarget(
       `pass@${kTooLarge} needs at least ${kTooLarge} episodes a task, not ${options.episodesPerTask}; add --episodes ${kTooLarge}.`,
     );
   }
-  refuseCredentials(options.baseUrl);
+  refuseCredentials("--base-url", options.baseUrl);
+  refuseCredentials("--judge-url", options.judge.endpoint === "" ? null : options.judge.endpoint);
   const { tasks, taskSet } = await tasksOf(target, options);
   await requireSandboxes(options.provider);
   const store = await openStore({ folder: app.dataFolder, runtime, mode: "owner" });
@@ -65,7 +68,10 @@ export async function evaluateTarget(
   // A grading may hold two sandboxes at once, one for its tests and one for the graded program.
   const { concurrency, snapshots, provider } = options;
   const sandbox = { ...defaults.sandbox, lentMax: 2 * concurrency, snapshots, provider };
-  const machinery = openMachinery(sandbox, availableParallelism(), store, systemTextOf(options), defaults);
+  const machinery = openMachinery(sandbox, availableParallelism(), store, systemTextOf(options), {
+    ...defaults,
+    judge: options.judge,
+  });
   const runId = runtime.id();
   let chosen: ChosenPolicy | null = null;
   try {
@@ -109,19 +115,19 @@ export async function evaluateTarget(
 }
 
 /** The address is stored with the run and shown by `run show`; a secret in it would be too. */
-function refuseCredentials(baseUrl: string | null): void {
+function refuseCredentials(flag: string, baseUrl: string | null): void {
   if (baseUrl === null) return;
   const url = URL.parse(baseUrl);
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new Failure(
       "config_invalid",
-      "--base-url is not an http or https address; write one such as http://127.0.0.1:8000/v1",
+      `${flag} is not an http or https address; write one such as http://127.0.0.1:8000/v1`,
     );
   }
   if (url.username === "" && url.password === "" && url.search === "" && url.hash === "") return;
   throw new Failure(
     "config_invalid",
-    "--base-url holds a user, a password or a query, which would be stored with the run; name the endpoint's key by --key-variable instead.",
+    `${flag} holds a user, a password or a query, which would be stored with the run; name the endpoint's key by ${flag === "--base-url" ? "--key-variable" : "--judge-key-variable"} instead.`,
   );
 }
 

@@ -9,6 +9,7 @@ import { buildNative } from "../native/build.ts";
 import { openProvider, type ProviderName } from "./app-provider.ts";
 import type { EpisodeRunner } from "./core/episode.ts";
 import { Failure } from "./core/errors.ts";
+import type { JudgeEndpoint } from "./core/judge.ts";
 import type { Runtime } from "./core/runtime.ts";
 import type { SandboxProvider } from "./core/sandbox.ts";
 import type { SandboxPool } from "./core/sandbox-pool.ts";
@@ -16,6 +17,7 @@ import type { TaskGenerator } from "./core/task.ts";
 import type { Verdict, VerdictMemory } from "./core/verifier.ts";
 import type { GraderOptions } from "./episode/grade.ts";
 import { createEpisodeRunner } from "./episode/run-episode.ts";
+import { openaiJudge } from "./policy/judge-endpoint.ts";
 import { scriptPolicy } from "./policy/oracle.ts";
 import { shellTool } from "./policy/tool/shell.ts";
 import { submitTool } from "./policy/tool/submit.ts";
@@ -49,7 +51,7 @@ export interface Machinery {
 export const runtime: Runtime = systemRuntime();
 
 /** What a run adds to an episode's verdict: the price of cheating, second gradings, the endpoint's own time. */
-export type RunRules = Pick<Recipe, "reward" | "endpoint">;
+export type RunRules = Pick<Recipe, "reward" | "endpoint" | "judge">;
 
 /**
  * Sandboxes, verifier, tools and the episode loop over them. The caller closes it, which destroys every sandbox.
@@ -73,9 +75,10 @@ export function openMachinery(
     overcommit: sandbox.memoryOvercommit,
     isSoleUser: true,
   });
+  const judge = rules === null ? null : judgeOf(rules.judge);
   const runEpisode = createEpisodeRunner({
     pool,
-    verifier: createVerifier({ runtime }),
+    verifier: createVerifier({ runtime, ...(judge === null ? {} : { judge }) }),
     verdicts,
     identity: verdictIdentityOn(images),
     tools: [shellTool(), submitTool()],
@@ -98,6 +101,13 @@ export function openMachinery(
       await images.close();
     },
   };
+}
+
+/** The judge that a run names; null for none. Throws `config_invalid` for a key that is not set. */
+export function judgeOf({ endpoint, model, keyVariable }: Recipe["judge"]): JudgeEndpoint | null {
+  if (model === "") return null;
+  const named = (text: string): string | null => (text === "" ? null : text);
+  return openaiJudge({ model, baseUrl: named(endpoint), keyVariable: named(keyVariable), runtime });
 }
 
 function ruled({ reward, endpoint }: RunRules) {

@@ -1,6 +1,7 @@
 /** What is done to stored runs: grading again, detecting again, and a person's decisions on findings. */
 import { availableParallelism } from "node:os";
 import {
+  judgeOf,
   openMachinery,
   requireSandboxes,
   runtime,
@@ -11,13 +12,15 @@ import {
 import type { ProviderName } from "./app-provider.ts";
 import { type TaskOfRow, tasksOfRun } from "./app-tasks.ts";
 import { Failure } from "./core/errors.ts";
+import type { JudgeEndpoint, JudgeRecord } from "./core/judge.ts";
 import type { Review, RunRow, Store } from "./core/store.ts";
 import { createGrader } from "./episode/grade.ts";
-import { recipeSchema } from "./run/recipe.ts";
+import { type Recipe, recipeSchema } from "./run/recipe.ts";
 import { type RedetectReport, redetect } from "./run/redetect.ts";
 import { type RegradeReport, regradeRun } from "./run/regrade.ts";
 import { openStore } from "./store/open-store.ts";
 import { detectEpisode } from "./verifier/detect/detect.ts";
+import { replayingJudge } from "./verifier/judge.ts";
 import { createVerifier } from "./verifier/verifier.ts";
 
 export type { RedetectReport, RegradeReport };
@@ -54,7 +57,7 @@ export async function regrade(runId: string, options: RegradeOptions): Promise<R
       const grader = createGrader({
         pool: machinery.pool,
         runtime,
-        verifier: createVerifier({ runtime }),
+        verifier: createVerifier({ runtime, judge: await judgeAgain(store, run, options.isAskedAgain) }),
         verdicts: verdictMemory(),
         identity: verdictIdentityOn(machinery.images),
       });
@@ -98,6 +101,24 @@ async function withRun<T>(runId: string, folder: string, use: (store: Store, run
   } finally {
     await store.close();
   }
+}
+
+interface JudgeConfig {
+  readonly judge?: Recipe["judge"];
+}
+
+/** Answers as the run's judge did, and asks only what it was not asked before; everything anew where that is wanted. */
+async function judgeAgain(store: Store, run: RunRow, isAskedAgain: boolean): Promise<JudgeEndpoint> {
+  const config = JSON.parse(run.config) as JudgeConfig & { readonly recipe?: JudgeConfig };
+  const named = config.judge ?? config.recipe?.judge;
+  const endpoint = named === undefined ? null : judgeOf(named);
+  const records: JudgeRecord[] = [];
+  for (const { episodeNo } of isAskedAgain ? [] : await store.episodes(run.runId)) {
+    // A record that cannot be read is named when its turn comes.
+    const stored = await store.trajectory(run.runId, episodeNo).catch(() => null);
+    records.push(...(stored?.document.verification?.judge?.records ?? []));
+  }
+  return replayingJudge(records, endpoint);
 }
 
 /** What made the sandboxes of a run makes those that grade it again. */

@@ -21,6 +21,9 @@ interface EvaluateFlags {
   readonly temperature: number;
   readonly snapshots: "none" | "turns";
   readonly provider: ProviderName;
+  readonly judge: string;
+  readonly judgeUrl: string;
+  readonly judgeKeyVariable: string;
   readonly failBelow?: number;
 }
 
@@ -53,6 +56,9 @@ export function addEvaluate(program: Command): void {
         .default("none"),
     )
     .addOption(providerOption())
+    .option("--judge <model>", "model that is asked where a task has a judge", "")
+    .option("--judge-url <url>", "base URL of the judge's OpenAI-compatible endpoint", "")
+    .option("--judge-key-variable <name>", "environment variable that holds the judge's key", "")
     .option("--fail-below <rate>", "exit 1 when pass@1 is below this rate", decimal(0, 1))
     .addHelpText(
       "after",
@@ -76,6 +82,7 @@ async function evaluate(context: CliContext, args: readonly unknown[], flags: Ev
     temperature: flags.temperature,
     snapshots: flags.snapshots,
     provider: flags.provider,
+    judge: { endpoint: flags.judgeUrl, model: flags.judge, keyVariable: flags.judgeKeyVariable },
   };
   const { value: summary, signalExit } = await watchRun(context, "evaluate", (watched) =>
     app.evaluate(String(args[0]), options, { ...watched, dataFolder: app.dataFolder(process.env) }),

@@ -92,6 +92,16 @@ const endpoint = z.strictObject({
   objectiveMs: count(1, 86_400_000).default(120_000),
 });
 
+/** Who answers what code cannot decide, in tasks that ask for it. */
+const judge = z.strictObject({
+  /** Address of an OpenAI-compatible endpoint; empty for the client's own default. */
+  endpoint: z.union([z.literal(""), z.url({ protocol: /^https?$/ })]).default(""),
+  /** Name of the model; empty for no judge. */
+  model: z.string().default(""),
+  /** Environment variable that holds the endpoint's key; empty for OPENAI_API_KEY, which may then be unset. */
+  keyVariable: z.string().default(""),
+});
+
 /** AdamW, for both phases. Betas and epsilon as the Tinker API's defaults; a model this small needs no weight decay. */
 const optimizer = z.strictObject({
   beta1: z.number().min(0).lt(1).default(0.9),
@@ -151,6 +161,7 @@ export const recipeSchema = z.strictObject({
   rl: rl.prefault({}),
   reward: reward.prefault({}),
   endpoint: endpoint.prefault({}),
+  judge: judge.prefault({}),
   optimizer: optimizer.prefault({}),
   evaluation: evaluation.prefault({}),
   sandbox: sandbox.prefault({}),
