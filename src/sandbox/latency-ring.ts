@@ -15,16 +15,21 @@ export interface LatencyRing {
 export function latencyRing(): LatencyRing {
   const kept: number[] = [];
   let count = 0;
+  /** Asked for far more often than something is added. */
+  let known: LatencyStats | null = null;
   return {
     add: (ms) => {
       kept[count % KEPT] = ms;
       count += 1;
+      known = null;
     },
     stats: () => {
+      if (known !== null) return known;
       const sorted = kept.toSorted((a, b) => a - b);
       const at = (share: number): number | null =>
         sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? null;
-      return { count, p50: at(0.5), p95: at(0.95), p99: at(0.99) };
+      known = { count, p50: at(0.5), p95: at(0.95), p99: at(0.99) };
+      return known;
     },
   };
 }

@@ -106,16 +106,19 @@ export function sandboxPool(options: SandboxPoolOptions): SandboxPool {
         );
       await awake(() => shelf.prewarm(requestOf(shape), count));
     },
-    stats: () => ({
-      ...shelf.stats(),
-      ...endings.stats(),
-      created: shelf.stats().created + forked,
-      quarantined: endings.stats().quarantined + shelf.setAside(),
-      lent: places.taken(),
-      waiting: places.waiting() + shelf.waiting(),
-      claimsByPath: { ...claimsByPath },
-      claim: claimed.stats(),
-    }),
+    stats: () => {
+      const [made, ended] = [shelf.stats(), endings.stats()];
+      return {
+        ...made,
+        ...ended,
+        created: made.created + forked,
+        quarantined: ended.quarantined + shelf.setAside(),
+        lent: places.taken(),
+        waiting: places.waiting() + shelf.waiting(),
+        claimsByPath: { ...claimsByPath },
+        claim: claimed.stats(),
+      };
+    },
     drain: async () => {
       draining.abort();
       await shelf.clear();
