@@ -41,8 +41,9 @@ export interface HttpPlace {
 /** Prepares the sandbox and its prober; nothing of the product runs yet. Throws `verifier_crashed`, sandbox failures. */
 export async function httpServices(place: HttpPlace): Promise<HttpServices> {
   const { sandbox, runtime, grade, specs, timeoutMs } = place;
-  await prepareSubject(sandbox, grade);
+  // Before anything of the agent lies there: if it does not start now, no artifact is the reason.
   const prober = await startHttpProber(sandbox, runtime, timeoutMs, grade.signal);
+  await prepareSubject(sandbox, grade);
   let running: Running[] = [];
   const start = async (): Promise<string | null> => {
     running = [];
@@ -60,8 +61,7 @@ export async function httpServices(place: HttpPlace): Promise<HttpServices> {
     prober,
     start,
     restart: async () => {
-      await endAll(place);
-      await Promise.all(running.map(({ ended }) => ended));
+      await endAll(place, running);
       return start();
     },
     said: () =>
@@ -77,10 +77,15 @@ export async function httpServices(place: HttpPlace): Promise<HttpServices> {
 }
 
 /** In short turns, so that a service that has failed is not waited for; one that went into the background is. */
-async function isReady(prober: HttpProber, service: Running, spec: ServiceSpec, runtime: Runtime): Promise<boolean> {
-  const endMs = runtime.monotonic() + spec.readyMs;
-  for (let left = spec.readyMs; left > 0; left = endMs - runtime.monotonic()) {
-    if (await prober.isReady(spec.port, Math.min(left, READY_TURN_MS))) return true;
+async function isReady(
+  prober: HttpProber,
+  service: Running,
+  { port, readyMs }: ServiceSpec,
+  runtime: Runtime,
+): Promise<boolean> {
+  const endMs = runtime.monotonic() + readyMs;
+  for (let left = readyMs; left > 0; left = endMs - runtime.monotonic()) {
+    if (await prober.isReady(port, Math.min(left, READY_TURN_MS))) return true;
     if (service.hasFailed()) return false;
   }
   return false;
@@ -90,6 +95,7 @@ interface Running {
   readonly ended: Promise<void>;
   /** Whether it has ended otherwise than with exit code 0. */
   hasFailed(): boolean;
+  kill(): void;
   said(): string;
 }
 
@@ -126,11 +132,16 @@ async function launch(spec: ServiceSpec, { sandbox, grade, timeoutMs }: HttpPlac
     },
   );
   ended.catch(() => undefined);
-  return { ended, hasFailed: () => hasFailed, said: () => said.slice(-SAID_CHARACTERS_MAX) };
+  return {
+    ended,
+    hasFailed: () => hasFailed,
+    kill: () => process.kill("SIGKILL"),
+    said: () => said.slice(-SAID_CHARACTERS_MAX),
+  };
 }
 
-/** By its own user, who may end no process but the product's. */
-async function endAll({ sandbox, grade }: HttpPlace): Promise<void> {
+/** By its own user, who may end no process but the product's; one that leaves no room for that is ended by its group. */
+async function endAll({ sandbox, grade, runtime }: HttpPlace, running: readonly Running[]): Promise<void> {
   try {
     await sandbox.exec(["/bin/sh", "-c", "kill -9 -1"], {
       user: "subject",
@@ -142,6 +153,13 @@ async function endAll({ sandbox, grade }: HttpPlace): Promise<void> {
   } catch (error) {
     if (toFailure(error).code !== "sandbox_killed") throw error;
   }
+  for (const service of running) service.kill();
+  let cancel = (): void => undefined;
+  const late = new Promise<void>((resolve) => {
+    cancel = runtime.timer(END_MS, resolve);
+  });
+  await Promise.race([Promise.all(running.map(({ ended }) => ended)), late]);
+  cancel();
 }
 
 async function takeDatabase({ sandbox, grade }: HttpPlace, path: string): Promise<DatabaseFile | null> {

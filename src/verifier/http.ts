@@ -20,6 +20,8 @@ import type { Template, TemplateInput, TemplateParts } from "./template.ts";
 const DETAIL_CHARACTERS_MAX = 2_048;
 /** Of a grading, left for what follows the last probe. */
 const MARGIN_SHARE = 0.2;
+/** The least that a probe gets which has begun. */
+const LAST_MS = 100;
 const PROCESSES_MIN = 64;
 const MEMORY_BYTES_MIN = 256 * 1024 * 1024;
 const TEST_FILE = /\.http\.json$/;
@@ -104,7 +106,8 @@ async function probeFile(file: Probes, parts: Parts): Promise<FileRun> {
     memoryBytes: Math.max(base.limits.memoryBytes, MEMORY_BYTES_MIN),
     processesMax: Math.max(base.limits.processesMax, PROCESSES_MIN),
   };
-  const place = { grade: request, specs: spec.services ?? [], timeoutMs: input.gradeMs, runtime };
+  const specs = (spec.services ?? []).map((one) => ({ ...one, readyMs: Math.min(one.readyMs, input.gradeMs / 2) }));
+  const place = { grade: request, specs, timeoutMs: input.gradeMs, runtime };
   const ran = await sandboxes.withSandbox({ ...base, limits }, request.signal, async (sandbox) => {
     const services = await httpServices({ ...place, sandbox });
     await sendAll(requests, services, file.port, parts, results);
@@ -142,7 +145,8 @@ async function sendAll(
       put("failed", `${absent}\n${services.said()}`);
       continue;
     }
-    const reply = await services.prober.request(port, probe.request);
+    const timeout_ms = Math.min(probe.request.timeout_ms, Math.max(LAST_MS, endMs - startedMs));
+    const reply = await services.prober.request(port, { ...probe.request, timeout_ms });
     if (reply.kind === "answer") {
       const difference = answerDifference(reply.answer, probe.expect);
       put(difference === null ? "passed" : "failed", difference ?? "");

@@ -110,6 +110,12 @@ test("a script that fills the disk has no reward, and one that prints without en
   expect(await graded(`${ONE} head -c 30000000 /dev/zero; echo '{"before":null}' >&3`)).toMatchObject({ total: 1 });
 });
 
+test("a script whose memory runs out has no reward, or the one it wrote before", async () => {
+  const hog = "python3 -c 'a = []\nwhile 1: a.append(bytearray(1 << 22))'";
+  await expect(graded(`${hog} && ${ONE}`)).rejects.toMatchObject({ code: "reward_absent" });
+  expect(await graded(`${ONE} ${hog}`)).toMatchObject({ total: 1 });
+});
+
 test("a reward folder that the set-up or the image has filled before is a fault", async () => {
   const setup = "mkdir -p /logs/verifier && echo 1 > /logs/verifier/reward.txt";
   await expect(graded("true", [], { setup })).rejects.toMatchObject({

@@ -76,7 +76,8 @@ async function gradeTier(input: TemplateInput, tier: Tier, sandboxes: SandboxPoo
   const sandbox = await sandboxes.claim(verifierRequest(request), request.signal);
   try {
     await prepare(sandbox, input, tier);
-    const ran = await runScript(sandbox, input, `/tests/${entry.id}`);
+    const gradeMs = Math.max(1_000, input.gradeMs - (monotonic() - startedMs));
+    const ran = await runScript(sandbox, { ...input, gradeMs }, `/tests/${entry.id}`);
     const script = `tests/${entry.id} of ${request.task.key}`;
     const values = valuesOf(ran, script, tier, input);
     const said = Object.entries(values.values).map(([key, value]) => `${key} = ${value}`);

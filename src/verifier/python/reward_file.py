@@ -89,6 +89,9 @@ def start(settings):
     try:
         os.setsid()
         os.close(RESULT)
+        # When memory runs out, the script should end and not what reads its reward.
+        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+            file.write("1000")
         become(settings["uid"])
         os.umask(0o077)
         os.chdir(settings["cwd"])
