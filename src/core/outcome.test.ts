@@ -43,12 +43,12 @@ test("each cause earns only what it may: limits truncate, faults earn 0, cheatin
 });
 
 test("what does not belong together does not type-check", () => {
-  const base = { kind: "graded", scores: [], isTruncated: false } as const;
-  // @ts-expect-error a policy fault earns nothing
-  const paid: Outcome = { ...base, cause: "policy_fault", stopReason: "invalid_calls", reward: 1 };
-  // @ts-expect-error a limit is no completion
-  const whole: Outcome = { ...base, cause: "completed", stopReason: "turn_limit", reward: 1 };
-  // @ts-expect-error a failure has no reward
-  const lost: Outcome = { kind: "failed", cause: "infra_during", failure: "sandbox_lost", message: "", reward: 0 };
-  expect([paid, whole, lost]).toHaveLength(3);
+  // Each is a compile error once the type lets it in.
+  type Fits<T> = T extends Outcome ? "fits" : "does not";
+  type Graded = { kind: "graded"; scores: []; isTruncated: false };
+  const paidFault: Fits<Graded & { cause: "policy_fault"; stopReason: "invalid_calls"; reward: 1 }> = "does not";
+  const fault: Fits<Graded & { cause: "policy_fault"; stopReason: "invalid_calls"; reward: 0 }> = "fits";
+  const wholeLimit: Fits<Graded & { cause: "completed"; stopReason: "turn_limit"; reward: 1 }> = "does not";
+  const uncutLimit: Fits<Graded & { cause: "policy_limit"; stopReason: "turn_limit"; reward: 1 }> = "does not";
+  expect([paidFault, fault, wholeLimit, uncutLimit]).toEqual(["does not", "fits", "does not", "does not"]);
 });
