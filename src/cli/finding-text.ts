@@ -59,7 +59,8 @@ function headText(row: FindingRow, { paint }: Look): string {
 }
 
 function bodyText(row: FindingRow, { paint, width }: Look, linesMax: number): string {
-  const lines = [`    ${printableLine(row.summary)}`, `    ${placeText(row)}`];
+  const place = placeText(row);
+  const lines = [`    ${printableLine(row.summary)}`, ...place.map((line) => `    ${cut(line, width - 4)}`)];
   for (const line of row.evidence.slice(0, linesMax)) {
     lines.push(`    ${paint("dim", "│")} ${cut(printableLine(line), width - 6)}`);
   }
@@ -69,10 +70,13 @@ function bodyText(row: FindingRow, { paint, width }: Look, linesMax: number): st
   return lines.join("\n");
 }
 
-function placeText({ episodeNo, turn, file, line, taskKey, policyVersion, pattern }: FindingRow): string {
+function placeText({ episodeNo, turn, file, line, taskKey, policyVersion, pattern }: FindingRow): readonly string[] {
   const at = file === null ? "" : `, ${printableLine(file)}${line === null ? "" : `:${line}`}`;
   const when = turn === null ? "" : `, turn ${turn}`;
-  return `episode ${episodeNo}${when}${at} (${printableLine(taskKey)}, policy version ${policyVersion}, pattern ${pattern})`;
+  return [
+    `episode ${episodeNo}${when}${at}`,
+    `${printableLine(taskKey)}, policy version ${policyVersion}, pattern ${pattern}`,
+  ];
 }
 
 /** What the finding changes, in words. */
@@ -80,14 +84,14 @@ export function effectText({ tier, isPunished, review }: Pick<FindingRow, "tier"
   const isCleared = review === "legitimate" || review === "detector-defect";
   if (tier === "A" && isPunished) {
     return isCleared
-      ? "effect: cleared; sandlot regrade RUN --verifier current --adopt gives it the reward of its verdict"
+      ? "effect: cleared; sandlot regrade --adopt gives it its verdict's reward"
       : "effect: the outcome is cheating, by the run's option reward.cheating";
   }
   if (tier !== "A" && tier !== "B") return "effect: none on reward or training";
   if (isCleared) return "effect: none any more; the episode trains again";
   if (review === "task-defect") return "effect: no episode of this task trains, in any run";
   const until = review === "confirmed" ? "" : " until it is reviewed";
-  return `effect: the reward stays on record; tokens that it would reward do not train${until}`;
+  return `effect: the reward stays; tokens it rewards do not train${until}`;
 }
 
 export function reviewText(
