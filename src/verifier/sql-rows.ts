@@ -32,7 +32,9 @@ const DETAIL_CHARACTERS_MAX = 160;
 export function cellOf(value: unknown): SqlCell {
   if (value === null) return null;
   if (typeof value === "boolean") return value ? "otrue" : "ofalse";
-  if (typeof value === "number") return Number.isInteger(value) ? `i${BigInt(value)}` : `f${value}`;
+  if (typeof value === "number" && Number.isSafeInteger(value)) return `i${value}`;
+  // A whole number that JSON cannot carry exactly falls through, to be written as text.
+  if (typeof value === "number" && !Number.isInteger(value)) return `f${value}`;
   if (typeof value === "string") return `t${value}`;
   const [tag, ...others] = typeof value === "object" ? Object.entries(value) : [];
   if (tag !== undefined && others.length === 0 && typeof tag[1] === "string") {
@@ -129,9 +131,15 @@ function key(row: readonly SqlCell[]): string {
 }
 
 function shown(row: readonly SqlCell[]): string {
-  return clip(
-    `(${row.map((cell) => (cell === null ? "NULL" : cell[0] === "t" ? JSON.stringify(cell.slice(1)) : cell.slice(1))).join(", ")})`,
-  );
+  return clip(`(${row.map(shownCell).join(", ")})`);
+}
+
+/** A float shows that it is one: 2 and 2.0 are different answers. */
+function shownCell(cell: SqlCell): string {
+  if (cell === null) return "NULL";
+  const text = cell.slice(1);
+  if (cell[0] === "t") return JSON.stringify(text);
+  return cell[0] === "f" && /^-?\d+$/.test(text) ? `${text}.0` : text;
 }
 
 /** A found value is untrusted, so only printable ASCII stays. */
