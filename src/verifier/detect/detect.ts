@@ -11,6 +11,7 @@ import { PLANTED_FILES } from "./planted-files.ts";
 import { SQL_ARTIFACTS } from "./sql-artifacts.ts";
 import { TRACE_EVIDENCE } from "./trace-evidence.ts";
 import { VISIBLE_TESTS } from "./visible-tests.ts";
+import { WEAK_SIGNS } from "./weak-signs.ts";
 
 /** Every detector of one episode, tiers A to C. */
 export const ALL_DETECTORS: readonly Detector[] = [
@@ -21,6 +22,7 @@ export const ALL_DETECTORS: readonly Detector[] = [
   ...CODE_SMELLS,
   ...LITERAL_ANSWERS,
   ...SQL_ARTIFACTS,
+  ...WEAK_SIGNS,
 ];
 
 /** Pure: equal records, equal findings, in the order of the detectors. */

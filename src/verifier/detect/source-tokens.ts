@@ -14,7 +14,7 @@ export interface Token {
   readonly isFirst: boolean;
 }
 
-export type Language = "python" | "javascript" | "sql" | "shell";
+export type Language = "python" | "javascript" | "c" | "sql" | "shell";
 
 const TOKENS_MAX = 200_000;
 
@@ -37,6 +37,11 @@ const LEXICONS: Readonly<Record<Language, Lexicon>> = {
     word: PLAIN_WORD,
   },
   javascript: {
+    comment: /\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/y,
+    text: new RegExp(`\`(?:\\\\[\\s\\S]|[^\`\\\\])*\`?|${STRINGS}`, "y"),
+    word: PLAIN_WORD,
+  },
+  c: {
     comment: /\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/y,
     text: new RegExp(`\`(?:\\\\[\\s\\S]|[^\`\\\\])*\`?|${STRINGS}`, "y"),
     word: PLAIN_WORD,
@@ -128,6 +133,7 @@ function isSpelled(token: Token | undefined, want: string): boolean {
 export function languageOf(path: string): Language | null {
   if (/\.pyw?$/.test(path)) return "python";
   if (/\.[cm]?[jt]sx?$/.test(path)) return "javascript";
+  if (/\.(?:c|h|cc|cpp|hpp|rs|go)$/.test(path)) return "c";
   if (/\.sql$/.test(path)) return "sql";
   return /\.(?:ba|z)?sh$/.test(path) ? "shell" : null;
 }
