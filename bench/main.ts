@@ -5,10 +5,11 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { run as engine } from "./engine.ts";
+import { run as grading } from "./grading.ts";
 import { run as loop } from "./loop.ts";
 import { run as sandbox } from "./sandbox.ts";
 
-const BENCHMARKS: Readonly<Record<string, () => Promise<unknown>>> = { sandbox, engine, loop };
+const BENCHMARKS: Readonly<Record<string, () => Promise<unknown>>> = { sandbox, engine, grading, loop };
 
 const wanted = process.argv.slice(2);
 if (wanted.includes("--help") || wanted.includes("-h")) {

@@ -21,7 +21,7 @@ import {
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const FIRST_LIGHT = "recipes/first-light.toml";
-const JOBS = ["start", "test", "test:fast", "test:long", "check", "build", "bench"];
+const JOBS = ["start", "test", "test:fast", "test:long", "check", "build", "bench", "hacks"];
 
 async function main([job, ...args]) {
   if (!JOBS.includes(job)) {
@@ -36,6 +36,7 @@ async function main([job, ...args]) {
   if (job === "build") return build(node);
   buildNativeParts(root, node, job === "start");
   if (job === "bench") return run(node, ["bench/main.ts", ...args]);
+  if (job === "hacks") return run(node, ["test/hacks/main.ts", ...args]);
   if (job !== "start") return test(node, job, args);
   return run(node, ["src/cli/main.ts", "train", FIRST_LIGHT, ...args]);
 }
