@@ -53,7 +53,7 @@ function bodyDifference(body: Uint8Array, expected: HttpExpected): string | null
       const difference = schemaDifference(found, rule.schema, where);
       if (difference !== null) return difference;
     } else if (!isEqualJson(found, rule.equals, rule.tolerance ?? 0)) {
-      return `${where} is ${shown(JSON.stringify(found))}`;
+      return `${where} is ${shownValue(found)}`;
     }
   }
   return null;
@@ -91,7 +91,7 @@ export function isEqualJson(found: unknown, wanted: unknown, tolerance: number):
 function schemaDifference(value: unknown, schema: HttpSchema, where: string): string | null {
   const types = schema.type === undefined ? null : [schema.type].flat();
   if (types !== null && !types.some((type) => isOfType(value, type))) return `${where} is no ${types.join(" or ")}`;
-  if (schema.const !== undefined && value !== schema.const) return `${where} is ${shown(JSON.stringify(value))}`;
+  if (schema.const !== undefined && value !== schema.const) return `${where} is ${shownValue(value)}`;
   if (schema.enum !== undefined && !schema.enum.some((item) => item === value)) return `${where} is none of the values`;
   if (typeof value === "number") return boundDifference(value, schema.minimum, schema.maximum, where);
   if (typeof value === "string")
@@ -145,6 +145,13 @@ function firstOf<T>(items: Iterable<T>, difference: (item: T) => string | null):
     if (found !== null) return found;
   }
   return null;
+}
+
+/** Never written out whole: what is nested a million deep could not be. */
+function shownValue(value: unknown): string {
+  if (Array.isArray(value)) return `a list of ${value.length}`;
+  if (typeof value === "object" && value !== null) return `an object with ${shown(Object.keys(value).join(", "))}`;
+  return shown(String(value));
 }
 
 function shown(text: string): string {

@@ -71,6 +71,7 @@ test.each([
   [null, '{"reward": null}'],
   [null, '{"reward": {"value": 1}}'],
   [null, '{"reward": 1'],
+  [null, `{"reward": ${"[".repeat(30_000)}${"]".repeat(30_000)}}`],
   [null, keys65],
   [null, `{"${"k".repeat(129)}": 1}`],
   ["1", '{"reward": "1"}'],

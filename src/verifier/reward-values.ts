@@ -91,7 +91,13 @@ function vectorOf(text: string, rule: RewardRule): Record<string, number> {
     entries.map(([key, value]): [string, number] => {
       if (key.length > KEY_CHARACTERS_MAX) throw wrong(`a key of ${key.length} characters`);
       if (typeof value === "number" && Number.isFinite(value)) return [key, value];
-      const what = typeof value === "number" ? "a number that is not finite" : quoted(JSON.stringify(value));
+      const isNested = typeof value === "object" && value !== null;
+      const what =
+        typeof value === "number"
+          ? "a number that is not finite"
+          : isNested
+            ? "a list or object"
+            : quoted(String(value));
       throw wrong(`${what} for ${quoted(key)}`);
     }),
   );

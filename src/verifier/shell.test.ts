@@ -194,6 +194,16 @@ test("a check that would run the agent's program beside the hidden tests is a fa
   }
 });
 
+test("a check of a file that the contract does not collect is a fault that names script and contract", async () => {
+  await expect(graded("check it /usr/bin/test -f /artifacts/srv/report.csv\n")).rejects.toMatchObject({
+    code: "verifier_crashed",
+    message: expect.stringMatching(
+      /test_it.sh reads \/srv\/report.csv, which the contract of the task does not collect/,
+    ),
+  });
+  expect(await statuses("check it /usr/bin/test -f /artifacts/app/absent.csv\n")).toEqual({ it: "failed" });
+});
+
 test("programs, start-up files and variables the agent left change nothing of how a script runs", async () => {
   const contract = { ...task("", []).contract, state: "declared" as const };
   const trojan = "#!/bin/sh\nexit 0\n";

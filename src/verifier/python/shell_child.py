@@ -16,7 +16,7 @@ import signal
 import subprocess
 import tempfile
 
-from child_guard import Guard
+from child_guard import ARTIFACTS, Guard
 from child_link import TESTS, Link, Missing
 
 BASH = ["/bin/bash", "--noprofile", "--norc", "-p"]
@@ -57,8 +57,8 @@ def run(config, file, done, socket):
         link.send(kind="fault", text=f"tests/{file} is no script that bash can read ({said}); correct it")
         os._exit(1)
     with open(f"{TESTS}/{file}", encoding="utf-8", errors="replace") as source:
-        Guard(link, config, file, source.read())
-    Script(link, config, file, done).run()
+        guard = Guard(link, config, file, source.read())
+    Script(link, config, file, done, guard).run()
     link.send(kind="done")
 
 
@@ -67,8 +67,8 @@ class Refused(Exception):
 
 
 class Script:
-    def __init__(self, link, config, file, done):
-        self.link, self.file, self.done = link, file, done
+    def __init__(self, link, config, file, done, guard):
+        self.link, self.file, self.done, self.guard = link, file, done, guard
         self.seed = config["gradingSeed"]
         # Below the limit of the runner, which would have to give up the rest of the file.
         self.seconds_max = 0.8 * config["testMs"] / 1000
@@ -133,6 +133,9 @@ class Script:
         test = f"{self.file}::{name}"
         if test in self.done:
             return 0
+        for word in words[1:]:
+            if word.startswith(ARTIFACTS):
+                self.guard.refuse_uncollected(word)
         self.link.send(kind="start", id=test)
         try:
             status, detail = self.decide(Options(words[1:], self.seconds_max))
