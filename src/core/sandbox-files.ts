@@ -90,9 +90,13 @@ export interface SandboxFiles {
   readRange(path: string, range: { readonly offset: number; readonly bytes: number }): Promise<FileResult<Uint8Array>>;
   /**
    * Every regular file below the folder `path`, depth first, sorted by name, with its content and all its permission
-   * bits; links are not followed. `entriesMax` counts every entry below it, folders and links too.
+   * bits; links are not followed. `entriesMax` counts every entry below it, folders and links too. `onRefused` is told,
+   * once the tree is whole, what is neither file nor folder, by its absolute path.
    */
-  readTree(path: string, limits: TreeLimits): Promise<FileResult<readonly FileContent[]>>;
+  readTree(
+    path: string,
+    limits: TreeLimits & { readonly onRefused?: (path: string) => void },
+  ): Promise<FileResult<readonly FileContent[]>>;
   /** Creates parents. Written beside and renamed, so a reader never sees half a file. Owner: `user`, default root. */
   write(file: FileContent, options?: { readonly user?: string }): Promise<FileResult<null>>;
   /** Everything below `path`, depth first, sorted by name; at most `entriesMax`, else `too_large`. Links are not followed. */

@@ -38,7 +38,7 @@ export class Basket {
   add(file: FileContent): boolean {
     const fault = fileFault(file);
     if (fault !== null) {
-      this.refuse(JSON.stringify(file.path.toWellFormed()).slice(1, -1), fault);
+      this.refuse(plainName(file.path), fault);
       return false;
     }
     this.#bytes += file.bytes.length;
@@ -46,6 +46,11 @@ export class Basket {
     if (this.#bytes > this.#contract.bytesMax || this.files.length > this.#contract.entriesMax) this.isOver = true;
     return true;
   }
+}
+
+/** A hostile name on one line of text. */
+export function plainName(path: string): string {
+  return JSON.stringify(path.toWellFormed()).slice(1, -1);
 }
 
 function fileFault({ path, mode }: FileContent): string | null {

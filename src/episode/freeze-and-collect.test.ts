@@ -76,10 +76,10 @@ test("links, devices, FIFOs and sockets in the work folder are left out and name
   const got = await collect(["echo a > good", "ln -s /etc/passwd link", "ln -s good inner", "mkfifo pipe", socket]);
   expect(got.paths).toEqual(["/app/good"]);
   expect(got.refused).toEqual({
-    "/app/link": "it is a link, and links are not followed",
-    "/app/inner": "it is a link, and links are not followed",
-    "/app/pipe": "it is a device, FIFO or socket",
-    "/app/sock": "it is a device, FIFO or socket",
+    "/app/link": "it is a link, device, FIFO or socket",
+    "/app/inner": "it is a link, device, FIFO or socket",
+    "/app/pipe": "it is a link, device, FIFO or socket",
+    "/app/sock": "it is a link, device, FIFO or socket",
   });
 });
 

@@ -9,7 +9,7 @@ import type { Sandbox } from "../core/sandbox.ts";
 import type { FileContent } from "../core/sandbox-files.ts";
 import type { ArtifactContract, ArtifactRule } from "../core/task.ts";
 import type { Artifacts, RefusedArtifact } from "../core/verifier.ts";
-import { Basket } from "./artifact-basket.ts";
+import { Basket, plainName } from "./artifact-basket.ts";
 import { explain, Folders } from "./artifact-folders.ts";
 import { kindFault } from "./artifact-kinds.ts";
 
@@ -172,11 +172,10 @@ async function takeFolder(folders: Folders, rule: ArtifactRule, basket: Basket):
     bytesMax: Math.min(basket.bytesLeft, bytesMax),
     entriesMax: Math.min(basket.entriesMax, entriesMax),
   };
-  const { files } = folders.sandbox;
-  const [read, listed] = await Promise.all([
-    files.readTree(path, limits),
-    files.list(path, { recursive: true, entriesMax: limits.entriesMax }),
-  ]);
+  const read = await folders.sandbox.files.readTree(path, {
+    ...limits,
+    onRefused: (entry) => basket.refuse(plainName(entry), "it is a link, device, FIFO or socket"),
+  });
   if (!read.ok) {
     if (read.error === "too_large") {
       if (isOwnCap(rule, basket)) return refusedSize(rule, basket);
@@ -185,10 +184,6 @@ async function takeFolder(folders: Folders, rule: ArtifactRule, basket: Basket):
     basket.refuse(path, read.message);
     explain(path, read.error, read.message);
     return false;
-  }
-  for (const entry of listed.ok ? listed.value : []) {
-    if (entry.kind === "link") basket.refuse(`${path}/${entry.path}`, "it is a link, and links are not followed");
-    if (entry.kind === "other") basket.refuse(`${path}/${entry.path}`, "it is a device, FIFO or socket");
   }
   for (const file of read.value) {
     basket.add(file);

@@ -152,6 +152,9 @@ function treeMethods(files: FakeFiles, at: At): Pick<SandboxFiles, "readTree" | 
         if (!fits(reportOf(entries), limits)) return refused("too_large", path, "is larger than allowed");
         const content = entries.filter(({ kind }) => kind === "file");
         const folder = normal === "/" ? "" : normal;
+        for (const { path: name, kind } of entries) {
+          if (kind === "link" || kind === "other") limits.onRefused?.(`${folder}/${name}`);
+        }
         const value = content.map(({ path: name, mode }) => {
           const found = `${folder}/${name}`;
           return { path: found, bytes: files.get(found)?.bytes ?? EMPTY, mode };

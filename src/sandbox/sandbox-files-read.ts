@@ -18,10 +18,11 @@ import { TreeDecoder, type TreeEvent } from "./sandbox-files-records.ts";
 export async function readTree(
   context: CommandContext,
   path: string,
-  limits: TreeLimits,
+  limits: TreeLimits & { readonly onRefused?: (path: string) => void },
 ): Promise<FileResult<readonly FileContent[]>> {
   if (!isSandboxPath(path)) return refused("invalid_path", path);
-  const { answer, files } = await persist(() => readOnce(context, path, limits));
+  const { answer, files, left } = await persist(() => readOnce(context, path, limits));
+  if (answer === "done") for (const one of left) limits.onRefused?.(one);
   return answer === "done" ? { ok: true, value: files } : refused(answer, path);
 }
 
@@ -29,7 +30,7 @@ async function readOnce(
   context: CommandContext,
   path: string,
   limits: TreeLimits,
-): Promise<{ readonly answer: FileAnswer; readonly files: readonly FileContent[] }> {
+): Promise<{ readonly answer: FileAnswer; readonly files: readonly FileContent[]; readonly left: readonly string[] }> {
   const bounds = [limits.bytesMax, limits.entriesMax].map((value) => String(Math.max(0, Math.floor(value))));
   const output = fileJobOutput(context, { kind: JOB.download, argv: [path, ...bounds], timeoutMs: TREE_MS });
   const tree = new TreeReader(path.replace(/\/+$/, ""));
@@ -43,15 +44,17 @@ async function readOnce(
     }
     if (tree.bytes <= limits.bytesMax) continue;
     await output.return(undefined);
-    return { answer: "too_large", files: [] };
+    return { answer: "too_large", files: [], left: [] };
   }
   const answer = next.value?.answer ?? "killed";
   if (answer === "done" && !tree.isWhole) throw malformedTree(context, "its tree has no end");
-  return { answer, files: tree.files };
+  return { answer, files: tree.files, left: tree.left };
 }
 
 class TreeReader {
   readonly files: FileContent[] = [];
+  /** What is neither file nor folder. */
+  readonly left: string[] = [];
   readonly #folder: string;
   readonly #decoder = new TreeDecoder();
   #file: { readonly path: string; readonly mode: number; readonly parts: Buffer[] } | null = null;
@@ -76,6 +79,8 @@ class TreeReader {
     } else if (event.kind === "file-end" && file !== null) {
       this.files.push({ path: file.path, mode: file.mode, bytes: Buffer.concat(file.parts) });
       this.#file = null;
+    } else if (event.kind === "refused") {
+      this.left.push(`${this.#folder}/${bytesToName(event.path)}`);
     } else if (event.kind === "end") {
       this.isWhole = true;
     }
