@@ -23,6 +23,8 @@ import { lookIntoDatabase } from "./milestone-query.ts";
 
 /** Of one predicate. */
 const PREDICATE_MS = 2_000;
+/** What a query may wait for its clean sandbox besides, where the pool is busy. */
+const CLAIM_MS = 3_000;
 
 /** `sandbox` is null where none was claimed, so that nothing can be seen. */
 export interface MilestoneInput extends Omit<Look, "sandbox"> {
@@ -32,7 +34,7 @@ export interface MilestoneInput extends Omit<Look, "sandbox"> {
   readonly sandbox: Sandbox | null;
 }
 
-/** The milestones as they stand now. Never throws; takes about 2 s at most, however many there are. */
+/** The milestones as they stand now. Never throws; takes 2 s at most however many there are, with queries 5 s. */
 export async function readMilestones(input: MilestoneInput): Promise<MilestoneReading> {
   const { spec, before, sandbox } = input;
   const seen = await Promise.all(
@@ -64,9 +66,10 @@ function each(of: readonly Predicate[], look: Look): Promise<readonly Truth[]> {
 }
 
 async function withinTime(predicate: LeafPredicate, look: Look): Promise<Truth> {
-  const late = (): Error => new RangeError(`the predicate had not been evaluated after ${PREDICATE_MS} ms`);
+  const timeMs = predicate.kind === "query" ? CLAIM_MS + PREDICATE_MS : PREDICATE_MS;
+  const late = (): Error => new RangeError(`the predicate had not been evaluated after ${timeMs} ms`);
   try {
-    return await withDeadline(look.runtime, PREDICATE_MS, late, (deadline) =>
+    return await withDeadline(look.runtime, timeMs, late, (deadline) =>
       truthOfLeaf(predicate, { ...look, signal: AbortSignal.any([look.signal, deadline]) }),
     );
   } catch {

@@ -64,6 +64,8 @@ const rl = z.strictObject({
   aggregation: z
     .enum(["token-mean", "seq-mean-token-mean", "seq-mean-token-sum", "seq-mean-token-sum-norm", "sum"])
     .default("token-mean"),
+  /** Of tasks with milestones: `turn` credits each turn with what was still to be earned from it on, `episode` all alike. */
+  credit: z.enum(["turn", "episode"]).default("turn"),
   /** Strength of the KL term in the loss (k2); 0 leaves it out. KL is reported all the same. */
   klBeta: z.number().min(0).default(0),
   /** Most sequences of a batch whose KL to the supervised start is measured. */

@@ -2,6 +2,7 @@
 import { Failure } from "../core/errors.ts";
 import type { MetricPoint } from "../core/store.ts";
 import { hasGradient, type StepReport } from "../core/training.ts";
+import type { TurnRecord } from "../core/trajectory.ts";
 import { type Collected, collectGroups, type FinishedMember } from "../rollout/collector.ts";
 import type { Section } from "../rollout/source.ts";
 import { type Quarantine, quarantineOf } from "./quarantine.ts";
@@ -111,6 +112,10 @@ async function pauseOnUnseen(context: TrainContext, quarantine: Quarantine, step
   }
 }
 
+function turnRewardsOf(turns: readonly TurnRecord[]): readonly number[] {
+  return turns.map((turn) => turn.milestones?.turnReward ?? 0);
+}
+
 async function finishedMembers(
   context: TrainContext,
   section: Section,
@@ -136,7 +141,7 @@ async function finishedMembers(
         policyVersion: row.policyVersionFirst,
         trains: quarantine.trainsOf(row, isExcluded),
         segment: stored === null ? null : await stored.segment(),
-        turnRewards: (stored?.document.turns ?? []).map((turn) => turn.milestones?.turnReward ?? 0),
+        turnRewards: recipe.rl.credit === "turn" ? turnRewardsOf(stored?.document.turns ?? []) : [],
       };
     }),
   );

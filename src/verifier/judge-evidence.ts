@@ -14,8 +14,9 @@ export interface EvidencePiece {
 
 const PIECE_CHARACTERS_MAX = 24_000;
 const ALL_CHARACTERS_MAX = 96_000;
-/** Of one piece before it is cleaned. Every pattern below has bounded repeats, so that no text can make cleaning slow. */
-const TEXT_CHARACTERS_MAX = 96_000;
+/** Of a line, and of one piece before it is cleaned. Every pattern below has bounded repeats, so that no text can make cleaning slow. */
+const LINE_CHARACTERS_MAX = 2_000;
+const TEXT_CHARACTERS_MAX = 48_000;
 
 /** What has no shape of its own: zero-width, direction, tag and filler characters. */
 const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
@@ -54,13 +55,13 @@ export function cleanEvidence(pieces: readonly EvidencePiece[]): EvidencePiece[]
 export function cleanText(text: string, extension: string): string {
   const plain = text
     .slice(0, TEXT_CHARACTERS_MAX)
-    .normalize("NFKC")
-    .slice(0, TEXT_CHARACTERS_MAX)
     .replaceAll(INVISIBLE, "")
     .replaceAll(/\r\n?/g, "\n")
     .replaceAll(CONTROL, "");
   const lines = withoutMarkup(withoutComments(plain, extension), extension).split("\n");
-  const kept = lines.map((line) => line.trimEnd()).filter((line) => !ORDER.test(folded(line)));
+  const kept = lines
+    .map((line) => line.slice(0, LINE_CHARACTERS_MAX).trimEnd())
+    .filter((line) => !ORDER.test(folded(line)));
   return kept
     .join("\n")
     .replaceAll(/\n{3,}/g, "\n\n")
@@ -85,7 +86,7 @@ const SLASH = [".js", ".mjs", ".cjs", ".ts", ".c", ".h", ".cc", ".cpp", ".go", "
 const DASH = [".sql", ".lua", ".hs"];
 
 /** A text literal is matched first, so that a mark within it begins no comment. */
-const LITERAL = String.raw`"(?:[^"\\\n]|\\.){0,400}"|'(?:[^'\\\n]|\\.){0,400}'`;
+const LITERAL = String.raw`"(?:[^"\\\n]|\\.){0,200}"|'(?:[^'\\\n]|\\.){0,200}'`;
 
 function withoutComments(text: string, extension: string): string {
   const marks = [
