@@ -14,6 +14,8 @@ export interface EvidencePiece {
 
 const PIECE_CHARACTERS_MAX = 24_000;
 const ALL_CHARACTERS_MAX = 96_000;
+/** Lines over which an order may be broken. */
+const ORDER_LINES_MAX = 3;
 /** Of a line, and of one piece before it is cleaned. Every pattern below has bounded repeats, so that no text can make cleaning slow. */
 const LINE_CHARACTERS_MAX = 2_000;
 const TEXT_CHARACTERS_MAX = 48_000;
@@ -59,13 +61,26 @@ export function cleanText(text: string, extension: string): string {
     .replaceAll(/\r\n?/g, "\n")
     .replaceAll(CONTROL, "");
   const lines = withoutMarkup(withoutComments(plain, extension), extension).split("\n");
-  const kept = lines
-    .map((line) => line.slice(0, LINE_CHARACTERS_MAX).trimEnd())
-    .filter((line) => !ORDER.test(folded(line)));
+  const kept = withoutOrders(lines.map((line) => line.slice(0, LINE_CHARACTERS_MAX).trimEnd()));
   return kept
     .join("\n")
     .replaceAll(/\n{3,}/g, "\n\n")
     .trim();
+}
+
+/** Leaves out lines that are an order, then those that are one together with their neighbours. */
+function withoutOrders(lines: readonly string[]): readonly string[] {
+  let left = lines;
+  for (let width = 1; width <= ORDER_LINES_MAX; width += 1) {
+    const read = left.map(folded);
+    const isPart = new Set<number>();
+    for (const index of read.keys()) {
+      if (!ORDER.test(read.slice(index, index + width).join(" "))) continue;
+      for (let part = 0; part < width; part += 1) isPart.add(index + part);
+    }
+    left = left.filter((_, index) => !isPart.has(index));
+  }
+  return left;
 }
 
 /** Letters of other scripts that look like Latin ones, as these; an order is one in any of them. */
