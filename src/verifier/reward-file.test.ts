@@ -110,6 +110,12 @@ test("a script that fills the disk has no reward, and one that prints without en
   expect(await graded(`${ONE} head -c 30000000 /dev/zero; echo '{"before":null}' >&3`)).toMatchObject({ total: 1 });
 });
 
+test("a script that uses up all files it may have keeps the reward it wrote before", async () => {
+  const script = `${ONE} for ((n = 0; n < 9000; n++)); do : > /tmp/file-$n || break; done 2> /dev/null`;
+  const contract = { ...task("").contract, entriesMax: 1 };
+  expect(await graded(script, [PRODUCT], { contract })).toMatchObject({ total: 1 });
+});
+
 test("a script whose memory runs out has no reward, or the one it wrote before", async () => {
   const hog = "python3 -c 'a = []\nwhile 1: a.append(bytearray(1 << 22))'";
   await expect(graded(`${hog} && ${ONE}`)).rejects.toMatchObject({ code: "reward_absent" });

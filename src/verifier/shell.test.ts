@@ -178,6 +178,15 @@ check number --exit x /usr/bin/true
   ]);
 });
 
+test("a product that prints without end, or no text at all, fails the checks that speak of it and no others", async () => {
+  const text = `
+check flood /usr/bin/test "$(subject /bin/sh -c 'head -c 900000 /dev/zero | tr "\\0" x')" = x
+check bytes --subject /usr/bin/test "$(subject /bin/sh -c 'printf "\\377\\0\\376"')" = x
+check after /usr/bin/true
+`;
+  expect(await statuses(text)).toEqual({ flood: "error", bytes: "failed", after: "passed" });
+});
+
 test("a script that bash cannot read is a fault that names its file, never a reward of 0", async () => {
   await expect(graded("check it /usr/bin/true\nif then\n")).rejects.toMatchObject({
     code: "verifier_crashed",

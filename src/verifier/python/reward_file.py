@@ -106,12 +106,15 @@ def start(settings):
         os._exit(126)
 
 
-def moment():
+def make_clock():
+    """Made before the script, which could leave no room for another file."""
+    return os.open("/run/runner-clock", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+
+
+def moment(clock):
     """Of the clock that stamps files, not of the finer one that programs read."""
-    path = "/run/runner-moment"
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600))
-    os.utime(path)
-    return os.lstat(path).st_ctime_ns
+    os.utime(clock)
+    return os.fstat(clock).st_ctime_ns
 
 
 def taken(folder, name, uid, ended):
@@ -143,12 +146,13 @@ def run(settings):
         folder = make_folder(settings["folder"], uid)
     except Unfit as error:
         return {"before": str(error)}
+    clock = make_clock()
     killer, go = make_killer(uid)
     script = start(settings)
     watch = os.pidfd_open(script)
     is_late = not select.select([watch], [], [], settings["seconds"])[0]
     os.write(go, b"x")
-    ended = moment()
+    ended = moment(clock)
     # A script that is not reaped yet would count as alive.
     _, status = os.waitpid(script, 0)
     _, killed = os.waitpid(killer, 0)

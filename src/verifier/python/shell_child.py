@@ -37,7 +37,7 @@ readonly -f __asked check subject
 source "$0"
 """
 NAME = re.compile(r"[A-Za-z0-9_.-]+")
-WORDS_MAX, BYTES_MAX = 4096, 1 << 20
+WORDS_MAX, BYTES_MAX = 4096, 8 << 20
 DETAIL_MAX = 1900
 STDIN_MAX = 8 << 20
 TIMED_OUT, ENDED = 124, 255
@@ -163,7 +163,9 @@ class Script:
     def exchange(self, options):
         stdin = base64.b64encode(options.input()).decode("ascii")
         milliseconds = max(1, int(options.seconds * 1000))
-        return self.link.exchange({"kind": "run", "argv": options.words, "stdin": stdin, "timeoutMs": milliseconds})
+        # What the product printed may stand among the words, and messages are text.
+        argv = [os.fsencode(word).decode("utf-8", "replace") for word in options.words]
+        return self.link.exchange({"kind": "run", "argv": argv, "stdin": stdin, "timeoutMs": milliseconds})
 
     def subject(self, words):
         self.link.send(kind="alive")
