@@ -20,6 +20,18 @@ test.each([
   ["a helper of the tests", { "tests/support/more.py": "x = 1\n" }],
   ["the weight of a tier", tomlWith("weight = 0.5", "weight = 0.7")],
   ["the time of a grading", tomlWith("timeout_sec = 30", "timeout_sec = 31")],
+  [
+    "a milestone",
+    tomlWith('family = "greeting"', 'family = "greeting"\nmilestones = [{ name = "up", predicate = { port = 80 } }]'),
+  ],
+  [
+    "the judge",
+    tomlWith(
+      'family = "greeting"',
+      'family = "greeting"\njudge = { share = 0.2, items = [{ name = "kind", question = "Is it kind?" }] }',
+    ),
+  ],
+  ["a protected path", tomlWith('family = "greeting"', 'family = "greeting"\nprotected = ["/app/tests"]')],
   ["what is collected", tomlWith('["/app/out.txt"]', '["/app/out.txt", "/app/log.txt"]')],
 ])("mending the verifier (%s) leaves the agent's side as it was", async (_what, changes) => {
   const [before, after] = [await hashes({}), await hashes(changes)];

@@ -23,6 +23,8 @@ type GradingSide = Pick<Task, "contract" | "threshold"> & {
   readonly manifest: unknown;
   readonly services: unknown;
   readonly protectedPaths: readonly string[];
+  readonly milestones: Task["milestones"] | null;
+  readonly judge: Task["judge"] | null;
 };
 
 /** SHA-256 in hex over the sorted list of (path, executable bit, SHA-256 of the bytes). Order of `files` is no matter. */

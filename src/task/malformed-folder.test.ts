@@ -170,7 +170,16 @@ const MALFORMED: readonly (readonly [string, Changes, readonly string[]])[] = [
     toml("memory_mb = 128", `memory_mb = 128\nenv = { KEY = "${"$"}{KEY}" }`),
     ["environment.env.KEY", "write the value itself"],
   ],
-  ["a judge", toml(SANDLOT, "judge = { votes = 3 }"), ["sandlot.judge", "is not served"]],
+  [
+    "a judge without a rubric",
+    toml(SANDLOT, "judge = { votes = 3 }"),
+    ["task.toml", "sandlot.judge", "[[sandlot.judge.items]]"],
+  ],
+  [
+    "a milestone whose fact is unknown",
+    toml(SANDLOT, 'milestones = [{ name = "up", predicate = { prt = 80 } }]'),
+    ["task.toml", "sandlot.milestones[0].predicate", "port"],
+  ],
   [
     "a performance tier without a workload",
     {

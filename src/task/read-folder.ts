@@ -9,6 +9,8 @@ import type { GeneratorReference, Task, TaskLimits } from "../core/task.ts";
 import { contractOf, rulePath } from "./contract.ts";
 import { type FolderFile, readFolderFiles, textOf } from "./folder-files.ts";
 import { taskHashes } from "./hash.ts";
+import { judgeOf } from "./judge-fields.ts";
+import { milestonesOf, type Refuse } from "./milestone-fields.ts";
 import { problemText, taskInvalid } from "./problem.ts";
 import { servicesOf } from "./services.ts";
 import { cleanPath, readEnvironment } from "./task-environment.ts";
@@ -80,6 +82,9 @@ function assemble(folder: string, files: readonly FolderFile[], document: TomlDo
   const protectedPaths = (value.sandlot?.protected ?? []).map((path, index) =>
     rulePath(document, ["sandlot", "protected", index], path),
   );
+  const refuse: Refuse = ({ path, ...problem }) => wrong(document, path, problem);
+  const milestones = milestonesOf(value.sandlot ?? {}, refuse);
+  const judge = judgeOf(value.sandlot?.judge, refuse);
   const seed = value.sandlot?.grading_seed ?? "fresh";
   const agentSide = {
     image: environment.image,
@@ -106,6 +111,8 @@ function assemble(folder: string, files: readonly FolderFile[], document: TomlDo
       manifest: tests.manifest,
       services,
       protectedPaths,
+      milestones: milestones ?? null,
+      judge: judge ?? null,
     },
   );
   const task: Task = {
@@ -120,6 +127,8 @@ function assemble(folder: string, files: readonly FolderFile[], document: TomlDo
     setup: environment.setup,
     contract,
     verifier: { kind: "tests", tiers, ...(services.length > 0 ? { services } : {}), ...tests },
+    ...(milestones === undefined ? {} : { milestones }),
+    ...(judge === undefined ? {} : { judge }),
     ...(protectedPaths.length > 0 ? { protectedPaths } : {}),
     threshold,
     gradingSeed: seed === "fresh" ? "fresh" : BigInt(seed),

@@ -3,6 +3,8 @@
  * Each field's message says what may stand there. Unknown keys are judged in `task-toml.ts`, not here.
  */
 import { z } from "zod";
+import { JUDGE_SCHEMA } from "./judge-fields.ts";
+import { MILESTONE_SCHEMA, MILESTONES_CAP_SCHEMA, MILESTONES_CREDIT_SCHEMA } from "./milestone-fields.ts";
 
 const positive = (most: number, example: number, unit: string) => {
   const error = `must be a number of ${unit} above 0 and at most ${most}; write a number such as ${example}`;
@@ -152,9 +154,9 @@ const SANDLOT_SCHEMA = table({
   }).optional(),
   tiers: z.array(tier, { error: 'must be a list of tables; write [[sandlot.tiers]] with name = "unit"' }).optional(),
   tests: table({ manifest: text("tests/manifest.json").optional() }).optional(),
-  milestones: z.array(z.unknown(), { error: "must be a list of tables; leave it out" }).optional(),
-  milestones_cap: z.number({ error: "must be a number; leave it out" }).optional(),
-  milestones_credit: z.string({ error: "must be a text; leave it out" }).optional(),
+  milestones: MILESTONE_SCHEMA.optional(),
+  milestones_cap: MILESTONES_CAP_SCHEMA.optional(),
+  milestones_credit: MILESTONES_CREDIT_SCHEMA.optional(),
   generator: table({
     module: text("first-light"),
     version: whole(1, 1_000_000, 1),
@@ -173,7 +175,7 @@ const SANDLOT_SCHEMA = table({
     dials: z.record(z.string(), z.number({ error: "must be a number; write one such as 3" })).optional(),
   }).optional(),
   threshold: share().optional(),
-  judge: z.unknown().optional(),
+  judge: JUDGE_SCHEMA.optional(),
 });
 
 const authors = z.array(table({ name: text("A Name").optional(), email: text("name@example.org").optional() }), {

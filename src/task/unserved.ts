@@ -167,8 +167,6 @@ function sandlotRefusals({ sandlot }: TaskToml): readonly Refusal[] {
       "is not served; the tools are shell and submit",
       "put a program into environment/ instead",
     ),
-    atSandlot(["milestones"], sandlot?.milestones, "is not served", "give partial credit by tiers instead"),
-    atSandlot(["judge"], sandlot?.judge, "is not served; code decides", "write tests instead"),
     atSandlot(
       ["contract", "state"],
       sandlot?.contract?.state === "layer" ? "layer" : undefined,
