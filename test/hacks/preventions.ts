@@ -16,8 +16,11 @@ export interface MutationResult extends Pick<Prevention, "code" | "what" | "file
   readonly isRed: boolean;
 }
 
-/** Takes every prevention out in turn. Throws where an edit does not match its source exactly once. */
-export async function runMutations(say: (line: string) => void): Promise<MutationResult[]> {
+/** Takes each prevention out in turn. Throws where an edit does not match its source exactly once. */
+export async function runMutations(
+  say: (line: string) => void,
+  preventions: readonly Prevention[] = PREVENTIONS,
+): Promise<MutationResult[]> {
   const folder = await mkdtemp(join(tmpdir(), "sandlot-mutate-"));
   try {
     for (const part of ["src", "native", "test", "tasks", "package.json", "vitest.config.ts", "tsconfig.json"]) {
@@ -25,7 +28,7 @@ export async function runMutations(say: (line: string) => void): Promise<Mutatio
     }
     await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"));
     const results: MutationResult[] = [];
-    for (const one of PREVENTIONS) {
+    for (const one of preventions) {
       const isRed = await isRedWithout(folder, one);
       say(`${isRed ? "red" : "STILL GREEN"}: ${one.code} ${one.what}`);
       const { code, what, file, testFile, test } = one;
