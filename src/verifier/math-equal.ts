@@ -12,10 +12,14 @@ import type { Runtime } from "../core/runtime.ts";
 
 const CHARACTERS_MAX = 2_000;
 const DEPTH_MAX = 30;
-/** For one question; a common one takes a hundredth of it. */
-const DECIDE_MS = 5_000;
+/** Processor time of one question, so that a busy machine fails no right answer; a common one takes a hundredth of it. */
+const DECIDE_CPU_MS = 4_000;
+const DECIDE_MS = 60_000;
+const LOOK_MS = 500;
+/** Texts that took too long are not tried again, or one answer to many cases would keep all others waiting. */
+const UNDECIDED_MAX = 1_000;
 /** Loading the algebra; only a broken machine takes this long. */
-const START_MS = 60_000;
+const START_MS = 120_000;
 const IDLE_MS = 20_000;
 const MEMORY_MIB_MAX = 256;
 const STACK_MIB = 4;
@@ -46,6 +50,7 @@ export function mathEquality(runtime: Runtime): MathEquality {
   let thread: Thread | null = null;
   let last: Promise<unknown> = Promise.resolve();
   let cancelIdle = (): void => undefined;
+  const undecided = new Set<string>();
   const close = async (): Promise<void> => {
     cancelIdle();
     const ending = thread;
@@ -53,11 +58,15 @@ export function mathEquality(runtime: Runtime): MathEquality {
     await ending?.worker.terminate();
   };
   const ask = async (answer: string, expected: string): Promise<boolean> => {
+    if (undecided.has(answer)) return false;
     cancelIdle();
     thread ??= await startThread(runtime);
     const isEqual = await thread.ask({ answer, expected }, DECIDE_MS);
-    if (isEqual === null) await close();
-    else cancelIdle = runtime.timer(IDLE_MS, () => void close());
+    if (isEqual === null) {
+      if (undecided.size >= UNDECIDED_MAX) undecided.clear();
+      undecided.add(answer);
+      await close();
+    } else cancelIdle = runtime.timer(IDLE_MS, () => void close());
     return isEqual ?? false;
   };
   return {
@@ -109,6 +118,11 @@ interface Thread {
   ask(question: { readonly answer: string; readonly expected: string } | null, ms: number): Promise<boolean | null>;
 }
 
+async function processorMs(worker: Worker): Promise<number> {
+  const { user, system } = await worker.cpuUsage();
+  return (user + system) / 1000;
+}
+
 async function startThread(runtime: Runtime): Promise<Thread> {
   const file = import.meta.url.endsWith(".ts") ? "./math-worker.ts" : "./math-worker.js";
   const worker = new Worker(new URL(file, import.meta.url), {
@@ -122,7 +136,9 @@ async function startThread(runtime: Runtime): Promise<Thread> {
   let id = 0;
   const ask: Thread["ask"] = (question, ms) =>
     new Promise((resolve) => {
+      let isSettled = false;
       const settle = (isEqual: boolean | null): void => {
+        isSettled = true;
         cancel();
         worker.off("message", onMessage).off("exit", onExit).unref();
         resolve(isEqual);
@@ -131,7 +147,18 @@ async function startThread(runtime: Runtime): Promise<Thread> {
         if (reply.id === id) settle(reply.isEqual);
       };
       const onExit = (): void => settle(null);
-      const cancel = runtime.timer(ms, onExit);
+      const cancelLate = runtime.timer(ms, onExit);
+      let cancelLook = (): void => undefined;
+      const cancel = (): void => {
+        cancelLate();
+        cancelLook();
+      };
+      const look = (usedMs: number, from: number): void => {
+        if (isSettled) return;
+        if (usedMs - from > DECIDE_CPU_MS) settle(null);
+        else cancelLook = runtime.timer(LOOK_MS, () => void processorMs(worker).then((now) => look(now, from), onExit));
+      };
+      if (question !== null) void processorMs(worker).then((from) => look(from, from), onExit);
       worker.on("message", onMessage).on("exit", onExit).ref();
       if (question !== null) worker.postMessage({ id: ++id, ...question });
     });
