@@ -35,6 +35,10 @@ test("any order of the same rows is right, and no row may be left out, doubled o
   );
 });
 
+test("pattern 50: a row given twice does not stand in for another one", () => {
+  expect(differs([["i1"], ["i1"]], [["i1"], ["i2"]])).toBe("the row (1) is not expected, (2) is");
+});
+
 test("2 and 2.0, text and number, and empty text and NULL are different answers, and the detail shows which", () => {
   expect(differs([["f2.0"]], [["i2"]])).toBe("the row (2.0) is not expected, (2) is");
   expect(differs([["t2"]], [["i2"]])).toBe('the row ("2") is not expected, (2) is');

@@ -94,7 +94,7 @@ function normal(cell: SqlCell): SqlCell {
   }
   if (cell[0] !== "n" || !/^-?\d+(?:\.\d+)?$/.test(text)) return cell;
   const short = text.includes(".") ? text.replace(/0+$/, "").replace(/\.$/, "") : text;
-  // A whole decimal is written as any whole number; what type it has is the column's to say.
+  // A whole decimal is written like every whole number; which type it has is the column's to say.
   return short.includes(".") ? `n${short}` : short === "-0" ? "i0" : `i${short}`;
 }
 

@@ -218,6 +218,56 @@ test.skipIf(!isThere.postgresql)(
   120_000,
 );
 
+test.skipIf(!isThere.postgresql)(
+  "PostgreSQL's types come as plain values under pinned settings, and a declared type is held",
+  async () => {
+    const sql = `SELECT count(*) AS n, avg(cents) / 3 AS share, bool_or(cents > 5) AS many, timestamptz '2024-01-02 03:04:05+02' AS at,
+    '\\x00ff'::bytea AS raw, 0.1::float8 AS f FROM orders`;
+    const columns = [
+      { name: "n", type: "bigint" },
+      { name: "share", type: "numeric" },
+      { name: "many", type: "boolean" },
+      { name: "at", type: "timestamp with time zone" },
+      { name: "raw", type: "bytea" },
+      { name: "f", type: "double precision" },
+    ];
+    const row = (n: number, share: unknown, many: boolean | null) => [
+      [n, share, many, "2024-01-02 01:04:05+00", { $bytes: "00ff" }, 0.1],
+    ];
+    const datasets = [
+      { name: "few", data: "support/few.sql", rows: row(3, 138.888888889, true) },
+      { name: "one", data: "support/one.sql", rows: row(1, 2.33333333333, true) },
+      { name: "none", data: "support/none.sql", rows: row(0, null, null) },
+    ];
+    expect(await grade(queryTask("postgresql", { datasets, columns }), sql)).toMatchObject({
+      detail: "",
+      status: "passed",
+    });
+    const [first, ...others] = columns;
+    const wrong = [{ ...first, type: "integer" }, ...others];
+    expect(await grade(queryTask("postgresql", { datasets, columns: wrong }), sql)).toMatchObject({
+      detail: expect.stringContaining("the column n is bigint, not integer"),
+    });
+  },
+  120_000,
+);
+
+test("the submitted answer itself may be the query", async () => {
+  const task = queryTask("sqlite", { query: undefined });
+  const answered = { ...task, contract: { ...task.contract, state: "answer" } } as const;
+  const artifacts = { answer: GOOD, files: [], missing: [], hash: "h" };
+  const request = {
+    task: answered,
+    artifacts,
+    gradingSeed: 1n,
+    attemptId: `answer-${process.pid}`,
+    fence: 1,
+    signal: new AbortController().signal,
+  };
+  const verdict = await createVerifier({ runtime: rig.runtime }).grade(request, rig.pool);
+  expect(verdict.tests[0]).toMatchObject({ status: "passed", detail: "" });
+});
+
 test("a contract that does not collect what a test reads is a fault of the task, and a refused artifact says why", async () => {
   const task = queryTask("sqlite");
   const elsewhere = {
