@@ -141,7 +141,6 @@ const probeFile = z.strictObject({
 
 export type HttpRequestProbe = z.infer<typeof requestProbe>;
 export type HttpQueryProbe = z.infer<typeof queryProbe>;
-export type HttpProbe = HttpRequestProbe | HttpQueryProbe;
 export type HttpExpected = z.infer<typeof expected>;
 export type HttpRequest = z.infer<typeof request>;
 export type HttpProbeFile = z.infer<typeof probeFile>;

@@ -99,6 +99,17 @@ test("a program in the background cannot rewrite the reward after the script has
   expect(await graded(script, [rewriter])).toMatchObject({ total: 0 });
 });
 
+test("a script, and the product beside it, reaches nothing of what runs it: not its process, its report or its clock", async () => {
+  const script = `kill -9 $PPID 2> /dev/null && exit 1
+ls /proc/$PPID/fd > /dev/null 2>&1 && exit 1
+for fd in 3 4 5 6 7 8 9; do echo '{"before": null, "code": 0, "isLate": false, "files": {}}' >&$fd; done 2> /dev/null
+touch /run/runner-clock /logs/reward.txt 2> /dev/null && exit 1
+mv /logs/verifier /logs/other 2> /dev/null && exit 1
+rm -rf /tests 2> /dev/null; test -f /tests/test.sh || exit 1
+echo 0.5 > /logs/verifier/reward.txt; kill -9 -1`;
+  expect(await graded(script)).toMatchObject({ total: 0.5 });
+});
+
 test("a script that forks without end leaves nothing alive, and its reward still counts", async () => {
   const script = `${ONE} bomb() { bomb | bomb & }; bomb 2> /dev/null; sleep 0.5`;
   expect(await graded(script)).toMatchObject({ total: 1 });
