@@ -6,6 +6,7 @@ import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { deriveSeed } from "../../src/core/random.ts";
 import type { AttemptRow, TrajectoryRow } from "../../src/core/store.ts";
@@ -75,7 +76,7 @@ interface Session {
 
 /** Runs the platform until it says that nothing is left, or kills it after `linesMax` lines. */
 function session(baseUrl: string, linesMax: number): Promise<Session> {
-  const program = join(ROOT, "test", "e2e", "drill-program.ts");
+  const program = fileURLToPath(new URL("./drill-program.ts", import.meta.url));
   const child = spawn(process.execPath, [program, folder, String(EPISODES), String(SEED), baseUrl], {
     cwd: ROOT,
     env: cleanEnvVars(),
