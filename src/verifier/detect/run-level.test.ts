@@ -14,6 +14,8 @@ interface Course {
   readonly leak?: (at: number) => number;
   readonly discards?: (at: number) => number;
   readonly format?: number;
+  /** No detector sees what it does. */
+  readonly isUnseen?: boolean;
 }
 
 /** Four training episodes and one held-out episode of each policy version. */
@@ -37,7 +39,11 @@ function run(random: Random, course: Course, versions = VERSIONS): RunLevelRow[]
         formatShare: course.format ?? null,
         isDiscarded,
         findings:
-          (isTrick || isLeak) && random.float() < 0.7 ? [{ tier: "B" }] : random.float() < 0.01 ? [{ tier: "B" }] : [],
+          (isTrick || isLeak) && course.isUnseen !== true && random.float() < 0.7
+            ? [{ tier: "B" }]
+            : random.float() < 0.01
+              ? [{ tier: "B" }]
+              : [],
       });
     }
   return rows;
@@ -73,6 +79,7 @@ test("reward that rises while held-out reward is flat raises an alert where find
 
 describe("no signal alone raises an alert", () => {
   const alone: readonly [string, Course, readonly number[]][] = [
+    ["gap", { skill: () => 0.3, trick: (at) => at, isUnseen: true }, []],
     ["discards", { skill: () => 0.4, discards: (at) => at / 2 }, []],
     ["format", { skill: () => 0.4, format: 0.7 }, []],
     ["entropy", { skill: () => 0.4 }, Array.from({ length: 90 }, (_, index) => 1 - index / 100)],
