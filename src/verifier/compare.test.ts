@@ -56,7 +56,7 @@ test("numeric: an infinite tolerance does not let infinity or NaN through", asyn
   for (const word of ["inf", "-inf", "nan"]) expect(await right(float(word), 1, all)).toBe(false);
 });
 
-test("numeric: any finite float is near itself and far from one that is a tolerance and more away", async () => {
+test("numeric: a finite float is near itself and far from one that is a tolerance and more away", async () => {
   const finite = fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e12, max: 1e12 });
   await fc.assert(
     fc.asyncProperty(finite, fc.double({ min: 0.02, max: 1e6, noNaN: true }), async (value, step) => {
