@@ -15,23 +15,25 @@ const OUTPUT_BYTES_MAX = 1024 * 1024;
 const LISTENING = "0A";
 
 /**
- * Reads one URL from its input, without proxy or redirection, and writes the status and at most a MiB of body. A
- * status of 0 says that nothing answers; any other trouble is an exit that is not 0.
+ * Reads one URL from its input, without proxy or redirection, and writes the answer as it came, at most a MiB of it:
+ * nothing where nothing answers. HTTP 1.0, so that the body comes whole and ends with the connection. It loads no more
+ * than a socket, for it may have to start on a busy machine within the predicate's time.
  */
 const GET_PROGRAM = `
-import http.client, sys
+import socket, sys
 host, port, target = sys.stdin.read().split("\\n")
-connection = http.client.HTTPConnection(host, int(port), timeout=1.5)
 try:
-    connection.request("GET", target, headers={"Connection": "close"})
+    connection = socket.create_connection((host, int(port)), 1.5)
 except ConnectionRefusedError:
-    sys.stdout.write("0\\n")
     raise SystemExit(0)
-answer = connection.getresponse()
-body = answer.read(1000000)
-sys.stdout.write(str(answer.status) + "\\n")
-sys.stdout.flush()
-sys.stdout.buffer.write(body)
+connection.sendall(f"GET {target} HTTP/1.0\\r\\nHost: {host}:{port}\\r\\nConnection: close\\r\\n\\r\\n".encode())
+answer = b""
+while len(answer) < 1000000:
+    piece = connection.recv(65536)
+    if not piece:
+        break
+    answer += piece
+sys.stdout.buffer.write(answer)
 `;
 
 /** Whether something listens on this TCP port, on any address. */
@@ -63,9 +65,12 @@ export async function lookAtUrl(predicate: HttpPredicate, look: Look): Promise<T
   const request = `${host}\n${url.port === "" ? 80 : url.port}\n${url.pathname}${url.search}`;
   const answer = await trusted(["/usr/bin/python3", "-I", "-S", "-c", GET_PROGRAM], request, look);
   if (answer === null) return "unknown";
-  const end = answer.indexOf("\n");
-  if (Number(answer.slice(0, end)) !== predicate.status) return false;
-  return predicate.json === undefined || jsonEquals(answer.slice(end + 1), predicate.json);
+  if (answer === "") return false;
+  const status = /^HTTP\/1\.[01] ([0-9]{3})\b/.exec(answer)?.[1];
+  if (status === undefined) return "unknown";
+  if (Number(status) !== predicate.status) return false;
+  const head = answer.indexOf("\r\n\r\n");
+  return predicate.json === undefined || (head >= 0 && jsonEquals(answer.slice(head + 4), predicate.json));
 }
 
 /** What the program wrote, or null where the agent could have replaced it or where it did not end well. */
