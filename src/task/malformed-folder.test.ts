@@ -201,6 +201,20 @@ const MALFORMED: readonly (readonly [string, Changes, readonly string[]])[] = [
     ["sandlot.tiers[0].runner", "several runners (unittest, shell)", "a tier of their own"],
   ],
   [
+    "a script that writes its own reward, without the risk",
+    {
+      ...toml('name = "boundary"', 'name = "boundary"\nrunner = "reward-file"'),
+      "tests/boundary/test_out.py": null,
+      "tests/boundary/test.sh": "echo 1 > /logs/verifier/reward.txt\n",
+    },
+    ["sandlot.tiers[1].runner", "weakness that must be accepted", 'risk = ["in-process-tests"]'],
+  ],
+  [
+    "a risk that nothing of the task has",
+    toml(SANDLOT, 'risk = ["in-process-tests"]'),
+    ["sandlot.risk", '"in-process-tests"', "leave it out"],
+  ],
+  [
     "repeats of a tier that is not measured",
     toml('name = "boundary"', 'name = "boundary"\nrepeats = 3'),
     ["sandlot.tiers[1].repeats", "performance tiers"],

@@ -22,6 +22,7 @@ export function tiersOf(document: TomlDocument<TaskToml>, files: readonly Folder
   const tiers = declared.map((tier, index): Tier => {
     const visibility = tier.visibility ?? "hidden";
     const runner = runnerOf(document, files, tier, index);
+    if (runner === "reward-file") requireRisk(document, index);
     return {
       name: tier.name,
       weight: visibility === "visible" ? 0 : (tier.weight ?? 1),
@@ -64,6 +65,16 @@ function refuseDisorder(document: TomlDocument<TaskToml>, declared: readonly Dec
       remedy: nearest === null ? "declare that tier first, or leave it out" : `write "${nearest}"`,
     });
   }
+}
+
+/** A script that writes its own reward may run the product beside itself, which its author must have accepted. */
+function requireRisk(document: TomlDocument<TaskToml>, index: number): void {
+  if (document.value.sandlot?.risk?.includes("in-process-tests") === true) return;
+  throw wrong(document, at(index, "runner"), {
+    value: "reward-file",
+    message: "runs the product beside the tests, which is a weakness that must be accepted",
+    remedy: 'add risk = ["in-process-tests"] under [sandlot], or write tests for another runner',
+  });
 }
 
 /** What is declared; else `performance` for a tier of that name; else what the tier's files are written for. */

@@ -145,7 +145,10 @@ function gradingRefusals({ verifier, solution, steps }: TaskToml): readonly Refu
 }
 
 function sandlotRefusals({ sandlot }: TaskToml): readonly Refusal[] {
-  const risk = sandlot?.risk?.find((name) => name !== "root-agent");
+  const hasScript = sandlot?.tiers?.some(({ runner }) => runner === "reward-file") ?? false;
+  const risk = sandlot?.risk?.find(
+    (name) => name === "verifier-network" || (name === "in-process-tests" && !hasScript),
+  );
   return [
     atSandlot(
       ["risk"],

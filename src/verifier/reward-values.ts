@@ -109,7 +109,12 @@ function rewardOf(values: Readonly<Record<string, number>>, rule: RewardRule): n
   if (own !== undefined) return own;
   if (rule.isMean) return numbers.reduce((sum, value) => sum + value / numbers.length, 0);
   const what = `wrote ${numbers.length} keys to reward.json, none of them "reward"`;
-  throw fault("reward_ambiguous", rule, what, 'add the key "reward", or declare mean = true for its tier in task.toml');
+  throw fault(
+    "reward_ambiguous",
+    rule,
+    what,
+    'add the key "reward", or declare reward_mean = true for its tier in task.toml',
+  );
 }
 
 function clamped(value: number): number {
