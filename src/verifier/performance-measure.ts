@@ -37,7 +37,12 @@ export interface Workload {
 
 /** How the rounds ended; a contender that failed ends them. */
 export type Timing =
-  | { readonly kind: "measured"; readonly medians: Readonly<Record<ContenderName, number>> }
+  | {
+      readonly kind: "measured";
+      readonly medians: Readonly<Record<ContenderName, number>>;
+      /** b/x of each round. */
+      readonly ratios: readonly number[];
+    }
   | { readonly kind: "failed"; readonly name: ContenderName; readonly reply: SubjectReply }
   /** The time for grading was used up; most of it by the subject, or not. */
   | { readonly kind: "late"; readonly isSubjectSlow: boolean };
@@ -72,11 +77,14 @@ export async function timeContenders(
     }
   }
   for (const contender of contenders) await chargeProcessor(contender, costs, usedMs);
-  const medianOf = (name: ContenderName): number => {
-    return median((costs.get(name) ?? []).slice(1).map(({ wallMs, cpuMs }) => Math.max(wallMs, cpuMs)));
+  const counted = (name: ContenderName): readonly number[] =>
+    (costs.get(name) ?? []).slice(1).map(({ wallMs, cpuMs }) => Math.max(wallMs, cpuMs));
+  const [baseline, reference, subject] = [counted("baseline"), counted("reference"), counted("subject")];
+  return {
+    kind: "measured",
+    medians: { baseline: median(baseline), reference: median(reference), subject: median(subject) },
+    ratios: baseline.map((cost, round) => cost / (subject[round] ?? Number.NaN)),
   };
-  const medians = { baseline: medianOf("baseline"), reference: medianOf("reference"), subject: medianOf("subject") };
-  return { kind: "measured", medians };
 }
 
 /** Whether the subject took longer than both others: only then is it its own fault that time was too short. */
@@ -128,16 +136,23 @@ function median(values: readonly number[]): number {
   return (low + high) / 2;
 }
 
+/** Share of the rounds in which the subject must have been faster: a busy machine makes a median lie, not four in five. */
+const FASTER_SHARE = 0.8;
+
 /**
- * The score of three medians b, o and x: clamp(log(b/x) / log(b/o), 0, 1), and 0 where b/x lies within the noise of 1.
- * Null when the reference is not faster than the baseline beyond the noise, so that nothing can be scored. Pure.
+ * The score of three medians b, o and x: clamp(log(b/x) / log(b/o), 0, 1), and 0 where b/x lies within the noise of 1, or
+ * does so in more than a fifth of the rounds. Null when the reference is not faster than the baseline beyond the noise, so
+ * that nothing can be scored. Pure.
  */
 export function performanceScore(
   { baseline, reference, subject }: Readonly<Record<ContenderName, number>>,
   { noise }: Pick<PerformanceRule, "noise">,
+  ratios: readonly number[],
 ): Pick<Measure, "score" | "isUnphysical"> | null {
   const [speed, best] = [baseline / subject, baseline / reference];
   if (!(Number.isFinite(speed) && Number.isFinite(best) && best > 1 + noise)) return null;
-  const score = speed <= 1 + noise ? 0 : Math.min(1, Math.log(speed) / Math.log(best));
+  const faster = ratios.filter((ratio) => ratio > 1 + noise).length;
+  const isFaster = speed > 1 + noise && faster >= Math.ceil(FASTER_SHARE * ratios.length);
+  const score = !isFaster ? 0 : Math.min(1, Math.log(speed) / Math.log(best));
   return { score, isUnphysical: speed > UNPHYSICAL_RATIO * best };
 }

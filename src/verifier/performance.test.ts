@@ -205,7 +205,9 @@ test("the formula stays in [0, 1], is 1 at the reference, 0 at the baseline and 
     fc.property(ms, fc.double({ min: 1.2, max: 1e3, noNaN: true }), ms, ms, (baseline, gain, one, other) => {
       const reference = baseline / gain;
       const score = (subject: number): number => {
-        return performanceScore({ baseline, reference, subject }, { noise: 0.1 })?.score ?? Number.NaN;
+        return (
+          performanceScore({ baseline, reference, subject }, { noise: 0.1 }, [baseline / subject])?.score ?? Number.NaN
+        );
       };
       expect(score(reference)).toBeCloseTo(1, 9);
       for (const factor of [1, 1.09, 0.92]) expect(score(baseline / factor)).toBe(0);
@@ -216,13 +218,21 @@ test("the formula stays in [0, 1], is 1 at the reference, 0 at the baseline and 
   );
 });
 
+test("a median that noise alone moved earns nothing, where the rounds do not agree", () => {
+  const medians = { baseline: 100, reference: 10, subject: 60 };
+  const score = (ratios: readonly number[]) => performanceScore(medians, { noise: 0.1 }, ratios)?.score;
+  expect(score([1.7, 1.7, 0.9, 1.7, 1.6, 0.8, 1.7])).toBe(0);
+  expect(score([1.7, 1.7, 1.7, 1.6, 1.6, 0.8, 1.7])).toBeCloseTo(Math.log(100 / 60) / Math.log(10));
+  expect(score([1.7, 1.6, 1])).toBe(0);
+});
+
 test("faster than three times the reference is said to be unphysical, and earns no more than 1", () => {
   const medians = { baseline: 100, reference: 10, subject: 3 };
-  expect(performanceScore(medians, { noise: 0.1 })).toEqual({ score: 1, isUnphysical: true });
-  expect(performanceScore({ ...medians, subject: 4 }, { noise: 0.1 })).toEqual({ score: 1, isUnphysical: false });
+  expect(performanceScore(medians, { noise: 0.1 }, [100 / 3])).toEqual({ score: 1, isUnphysical: true });
+  expect(performanceScore({ ...medians, subject: 4 }, { noise: 0.1 }, [25])).toEqual({ score: 1, isUnphysical: false });
 });
 
 test("a reference within the noise of its baseline scores nothing", () => {
   for (const reference of [100, 95, 120, 0, Number.NaN])
-    expect(performanceScore({ baseline: 100, reference, subject: 10 }, { noise: 0.1 })).toBeNull();
+    expect(performanceScore({ baseline: 100, reference, subject: 10 }, { noise: 0.1 }, [10])).toBeNull();
 });

@@ -274,7 +274,7 @@ function judge(input: TierInput, timing: Timing): Judged {
   }
   const { baseline, reference, subject } = timing.medians;
   const rule = tier.performance ?? RULE;
-  const scored = performanceScore(timing.medians, rule);
+  const scored = performanceScore(timing.medians, rule, timing.ratios);
   const told = `baseline ${baseline.toFixed(2)} ms, reference ${reference.toFixed(2)} ms, subject ${subject.toFixed(2)} ms`;
   if (scored === null) {
     throw new Failure("verifier_crashed", `Nothing can be scored in ${where}: its reference is not faster (${told}).`);
