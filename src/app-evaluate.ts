@@ -65,9 +65,9 @@ export async function evaluateTarget(
   await requireSandboxes(options.provider);
   const store = await openStore({ folder: app.dataFolder, runtime, mode: "owner" });
   const defaults = recipeSchema.parse({});
-  // A grading may hold two sandboxes at once, one for its tests and one for the graded program.
+  // A grading holds two sandboxes at once, one for its tests and one for the graded program; one that measures speed four.
   const { concurrency, snapshots, provider } = options;
-  const sandbox = { ...defaults.sandbox, lentMax: 2 * concurrency, snapshots, provider };
+  const sandbox = { ...defaults.sandbox, lentMax: Math.max(2 * concurrency, concurrency + 4), snapshots, provider };
   const machinery = openMachinery(sandbox, availableParallelism(), store, systemTextOf(options), {
     ...defaults,
     judge: options.judge,

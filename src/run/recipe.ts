@@ -125,8 +125,8 @@ export const PROVIDERS = ["namespace", "bwrap", "docker", "podman"] as const;
 const sandbox = z.strictObject({
   /** What makes the sandboxes. */
   provider: z.enum(PROVIDERS).default("namespace"),
-  /** Sandboxes lent at once; one grading may need two. */
-  lentMax: count(2, 100_000).default(16),
+  /** Sandboxes lent at once; one grading needs two, one that measures speed four. */
+  lentMax: count(4, 100_000).default(16),
   /** Sandboxes being created at once; 0 means one per core. */
   creatingMax: count(0, 1_024).default(0),
   /** Sandboxes kept ready ahead of demand, at most. */
