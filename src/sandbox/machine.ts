@@ -4,6 +4,7 @@
  */
 import type { Socket } from "node:net";
 import { Failure } from "../core/errors.ts";
+import type { ExecResult } from "../core/exec.ts";
 import type { Runtime } from "../core/runtime.ts";
 import type { SandboxRequest } from "../core/sandbox.ts";
 import { AgentClient } from "./agent-client.ts";
@@ -122,9 +123,7 @@ async function answerCommand(
   const isProven = hashes.has(image.hash);
   const options = { timeoutMs: CREATE_MS_MAX, outputBytesMax: 1_024 };
   const result = await startCommand(context, [isProven ? "/" : "/bin/true"], options).result;
-  /* An image need not have any program; that the agent has looked for it is an answer. */
-  const isAnswer = result.exitCode === 0 || ((isProven || !image.bindsSystem) && result.startError !== null);
-  if (isAnswer) {
+  if (isFirstAnswer(result, isProven, image.bindsSystem)) {
     hashes.add(image.hash);
     return;
   }
@@ -132,6 +131,21 @@ async function answerCommand(
     "sandbox_unavailable",
     `Sandbox ${sandboxId} was made, but its first command ended as ${result.verdict} (${result.startError ?? result.exitCode}).`,
   );
+}
+
+/**
+ * Whether the first command of a machine shows that others can be started. Asked to run a folder, only the kernel's last
+ * word counts: any earlier step that failed, such as joining a group, would fail for every command.
+ */
+export function isFirstAnswer(
+  { exitCode, startError }: Pick<ExecResult, "exitCode" | "startError">,
+  isProven: boolean,
+  bindsSystem: boolean,
+): boolean {
+  if (isProven) return startError === "is_directory";
+  if (exitCode === 0) return true;
+  /* An image need not have any program; that the agent has looked for it is an answer. */
+  return !bindsSystem && startError !== null && startError !== "process_limit";
 }
 
 async function answerPing({ client, runtime, kill }: CommandContext): Promise<void> {
