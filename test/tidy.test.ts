@@ -102,7 +102,7 @@ test("what judges sees no reasoning: it imports no monitor, no transcript, no po
   const input = judges
     .flatMap(({ text }) => /export interface JudgeInput \{([\s\S]*?)\n\}/.exec(text)?.[1] ?? [])
     .join();
-  const fields = [...codeOf(input).matchAll(/^  readonly (\w+)/gm)].map(([, name]) => name);
+  const fields = [...codeOf(input).matchAll(/^ {2}readonly (\w+)/gm)].map(([, name]) => name);
   expect(fields).toEqual(["spec", "artifacts", "tests", "knownPaths", "gradingSeed", "signal"]);
 });
 
