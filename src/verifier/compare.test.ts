@@ -97,6 +97,26 @@ test("text that no driver writes is equal to nothing, whatever the comparison", 
     for (const text of [...texts, "[".repeat(100_000)]) expect(await isRight(text, 1, compare, noMath)).toBe(false);
 });
 
+test("an answer nested deeper than the stack is long is wrong, and no fault of the comparison", async () => {
+  const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
+  const unordered: Comparison = { kind: "unordered" };
+  expect(await isRight(`["list",${deep}]`, [1], unordered, noMath)).toBe(false);
+  expect(await isRight(`["dict",[${deep},["int","1"]]]`, { a: 1 }, near, noMath)).toBe(false);
+  const wide = Object.fromEntries(Array.from({ length: 3 }, (_, key) => [String(key), [key]]));
+  const nested = Array.from({ length: 45 }).reduce<PlainData>((inner) => ({ inner }), wide);
+  expect(await right([nested, 1], [1, nested], unordered)).toBe(true);
+});
+
+test("numeric: a relative tolerance holds for integers that no float can carry", async () => {
+  const relative: Comparison = { kind: "numeric", absolute: 0, relative: 1e-3 };
+  const huge = (head: string): PlainData => ({ $int: `${head}${"0".repeat(400)}` });
+  expect(await right(5, huge("1000"), relative)).toBe(false);
+  expect(await right(huge("1002"), huge("1000"), relative)).toBe(false);
+  expect(await right(huge("-1000"), huge("1000"), relative)).toBe(false);
+  expect(await right(huge("1001"), huge("1001"), relative)).toBe(true);
+  expect(await right(huge("10005"), huge("10000"), relative)).toBe(true);
+});
+
 test("math: texts go to the mathematics, and an expected number as its digits", async () => {
   const asked: string[][] = [];
   const remember = async (...pair: string[]): Promise<boolean> => asked.push(pair) > 0;

@@ -10,6 +10,8 @@ import { canonicalPlain, parseHexFloat } from "./plain.ts";
 
 /** One more level than the driver and `plain.ts` write. */
 const DEPTH_MAX = 60;
+/** A dict has two levels of text for each of its own. */
+const TEXT_DEPTH_MAX = 2 * DEPTH_MAX;
 /** Largest set whose members are paired within tolerances; a larger one must be equal. */
 const PAIRED_MAX = 1_000;
 
@@ -41,13 +43,26 @@ export async function isRight(
   }
 }
 
-/** What canonical text spells; undefined for text that is no JSON. */
+/**
+ * What canonical text spells; undefined for text that is no JSON, or that nests deeper than any value does: to compare
+ * it would exhaust the stack, and an answer must not end its own grading as a fault of ours.
+ */
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return isShallow(value) ? value : undefined;
   } catch {
     return undefined;
   }
+}
+
+function isShallow(value: unknown): boolean {
+  let level: readonly unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > TEXT_DEPTH_MAX) return false;
+    level = level.flatMap((item) => (typeof item === "object" && item !== null ? Object.values(item) : []));
+  }
+  return true;
 }
 
 function isSameMultiset(given: unknown, right: unknown): boolean {
@@ -144,11 +159,20 @@ function floatOf(text: string): number | null {
 function isNearNumber(given: bigint | number, right: bigint | number, { absolute, relative }: Tolerances): boolean {
   if (given === right) return true;
   const tolerance = Math.max(absolute, relative * Math.abs(Number(right)));
-  if (typeof given === "bigint" && typeof right === "bigint") return Math.abs(Number(given - right)) <= tolerance;
+  if (typeof given === "bigint" && typeof right === "bigint") {
+    const distance = given > right ? given - right : right - given;
+    return Number.isFinite(tolerance) ? Number(distance) <= tolerance : isNearShare(distance, right, relative);
+  }
   const [one, other] = [Number(given), Number(right)];
   if (Number.isNaN(one) && Number.isNaN(other)) return true;
   if (!Number.isFinite(one) || !Number.isFinite(other)) return one === other && typeof given === typeof right;
   return Math.abs(one - other) <= tolerance;
+}
+
+/** The same for integers no float holds, whose tolerance as a float would be infinite and let anything pass. */
+function isNearShare(distance: bigint, right: bigint, relative: number): boolean {
+  const share = BigInt(Math.floor(Math.min(relative, 1) * 2 ** 53));
+  return distance << 53n <= share * (right < 0n ? -right : right);
 }
 
 /** The text a canonical text spells; null for any other value. */
