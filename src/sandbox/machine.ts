@@ -77,7 +77,7 @@ async function makeMachine(
   spec: MachineSpec,
   signal?: AbortSignal,
 ): Promise<Machine> {
-  const { sandboxId, request, network, image } = spec;
+  const { sandboxId, request, network } = spec;
   const boxId = runtime.id().toLowerCase();
   const port = network.port();
   const kill = (): void => engine.zygote.kill(boxId);
@@ -85,7 +85,7 @@ async function makeMachine(
   const context = { client, runtime, kill, envVars: request.envVars };
   socket.write(encodeFrame(0, FRAME.create, 0, encodeCreate(boxId, engine, spec)));
   /* Sent at once behind the create frame: the machine is ready when this has been answered. */
-  const answered = spec.isRenewal === true ? answerPing(context) : answerCommand(context, sandboxId, image, engine);
+  const answered = spec.isRenewal === true ? answerPing(context) : answerCommand(context, spec, engine);
   signal?.addEventListener("abort", kill, { once: true });
   try {
     await answered;
@@ -105,26 +105,27 @@ async function makeMachine(
   return { boxId, client, kill, setLifetime };
 }
 
-/** Hashes of images whose programs have run under an engine; a host's own folders differ no more than that. */
+/** What has run a program under an engine: an image within limits; a host's own folders differ no more than that. */
 const proven = new WeakMap<Engine, Set<string>>();
 
 /**
- * Throws `sandbox_unavailable` when the first command could not be run. The first sandbox of an image runs a program; in
- * later ones the agent's answer that the root folder is none proves users, groups and limits, for a third of the time.
+ * Throws `sandbox_unavailable` when the first command could not be run. The first sandbox of an image with these limits
+ * runs a program, for which they may be too small; in later ones the kernel's answer that the root folder is none proves
+ * users, groups and filters, for a third of the time.
  */
 async function answerCommand(
   context: CommandContext,
-  sandboxId: string,
-  image: ResolvedImage,
+  { sandboxId, image, request }: MachineSpec,
   engine: Engine,
 ): Promise<void> {
-  const hashes = proven.get(engine) ?? new Set();
-  proven.set(engine, hashes);
-  const isProven = hashes.has(image.hash);
+  const kinds = proven.get(engine) ?? new Set();
+  proven.set(engine, kinds);
+  const kind = JSON.stringify([image.hash, Object.entries(request.limits).sort(), request.seccomp ?? "default"]);
+  const isProven = kinds.has(kind);
   const options = { timeoutMs: CREATE_MS_MAX, outputBytesMax: 1_024 };
   const result = await startCommand(context, [isProven ? "/" : "/bin/true"], options).result;
   if (isFirstAnswer(result, isProven, image.bindsSystem)) {
-    hashes.add(image.hash);
+    kinds.add(kind);
     return;
   }
   throw new Failure(
