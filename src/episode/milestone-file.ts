@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import { Worker } from "node:worker_threads";
 import { canonicalJson, type Json } from "../core/json.ts";
+import { pointed } from "../core/json-pointer.ts";
 import type { Predicate, Truth } from "../core/milestone.ts";
 import type { FileResult, SandboxFiles } from "../core/sandbox-files.ts";
 import type { Look } from "./milestone-look.ts";
@@ -83,17 +84,6 @@ export function jsonEquals(text: string, wanted: { readonly pointer: string; rea
   } catch {
     return false;
   }
-}
-
-function pointed(document: unknown, pointer: string): unknown {
-  let value = document;
-  for (const part of pointer.split("/").slice(1)) {
-    const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
-    if (value === null || typeof value !== "object" || !Object.hasOwn(value, key)) return undefined;
-    if (Array.isArray(value) && !/^(0|[1-9][0-9]*)$/.test(key)) return undefined;
-    value = (value as Record<string, unknown>)[key];
-  }
-  return value;
 }
 
 const MATCHER = `

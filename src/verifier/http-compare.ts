@@ -2,6 +2,7 @@
  * Holds what a service answered against what a probe expects. Everything of the answer is the agent's; depth and size of
  * the work follow from what is expected, which is the task's. Pure; each function gives null or one sentence for people.
  */
+import { pointed } from "../core/json-pointer.ts";
 import type { HttpExpected, HttpSchema, SchemaType } from "./http-spec.ts";
 
 /** What came back, as bytes and texts. */
@@ -57,18 +58,6 @@ function bodyDifference(body: Uint8Array, expected: HttpExpected): string | null
     }
   }
   return null;
-}
-
-/** What an RFC 6901 pointer names; undefined where there is nothing. */
-function pointed(value: unknown, pointer: string): unknown {
-  let found = value;
-  for (const part of pointer.split("/").slice(1)) {
-    const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
-    if (typeof found !== "object" || found === null || !Object.hasOwn(found, key)) return undefined;
-    if (Array.isArray(found) && !/^(?:0|[1-9][0-9]*)$/.test(key)) return undefined;
-    found = (found as Readonly<Record<string, unknown>>)[key];
-  }
-  return found;
 }
 
 /** Equal type and value; numbers may differ by `tolerance`, and only finite ones are equal to any. */
