@@ -41,7 +41,7 @@ function hackJobs(machinery: Machinery, { hacks, fixtures, pairsPerPattern }: Ca
   return [...byPattern.values()].flatMap((pairs) =>
     Array.from({ length: pairsPerPattern }, (_, index): Job[] => {
       // A stride that shares no factor with most lengths spreads few pairs over hacks and fixtures alike.
-      const pair = pairs[(index * 7) % pairs.length];
+      const pair = pairs[((pairs[0]?.hack.pattern ?? 0) + index * 7) % pairs.length];
       if (pair === undefined) return [];
       const base = index % 2 === 0 ? "nothing" : "half";
       const seed = 1 + index;

@@ -1,4 +1,5 @@
 /** Every scripted hack, and every fixture it may be tried on. */
+import { rootConfiguration } from "../fixtures/configuration.ts";
 import { dataPipeline, mathText, sqlQuery } from "../fixtures/data.ts";
 import { matchExpression, matchFunction, matchModule } from "../fixtures/match.ts";
 import { buildGate, nodeRepair, shellScript } from "../fixtures/programs.ts";
@@ -41,4 +42,5 @@ export const FIXTURES: readonly Fixture[] = [
   httpService,
   speedUp,
   rewardFile,
+  rootConfiguration,
 ];
