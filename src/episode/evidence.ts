@@ -9,6 +9,7 @@ import type { Evidence, StateChange, TraceEvent } from "../core/finding.ts";
 import type { Runtime } from "../core/runtime.ts";
 import type { ProcessInfo, Sandbox, SandboxTrace } from "../core/sandbox.ts";
 import type { FileChange, FileContent } from "../core/sandbox-files.ts";
+import { isBelow } from "../core/sandbox-path.ts";
 import type { Task } from "../core/task.ts";
 import type { Artifacts } from "../core/verifier.ts";
 
@@ -214,10 +215,4 @@ function turnAt(starts: readonly number[], at: number): number {
   let turn = 0;
   while (turn < starts.length && (starts[turn] ?? Number.POSITIVE_INFINITY) <= at) turn += 1;
   return turn;
-}
-
-/** Whether a path is another one or lies below it. */
-function isBelow(path: string, folder: string): boolean {
-  const base = folder.replace(/\/+$/, "");
-  return path === base || path.startsWith(`${base}/`);
 }

@@ -1,5 +1,6 @@
 /** The record of a fake sandbox: its commands, and writes of watched files. It has no clock; events tell their order alone. */
 import type { SandboxEvent, SandboxTrace } from "../core/sandbox.ts";
+import { isBelow } from "../core/sandbox-path.ts";
 import type { FakeCommand } from "./fake-sandbox-commands.ts";
 import type { WatchedFiles } from "./fake-sandbox-tree.ts";
 
@@ -28,7 +29,7 @@ export function fakeTrace(files: WatchedFiles, onCommand: FakeCommand | undefine
     trace: async (watched) => {
       isOn = true;
       const onEvent = ({ path, kind }: { path: string; kind: string }): void => {
-        const isWatched = watched.some((one) => path === one || path.startsWith(`${one.replace(/\/+$/, "")}/`));
+        const isWatched = watched.some((one) => isBelow(path, one));
         if (isWatched && kind !== "removed") add("write", path, null);
       };
       void files.watch("/", onEvent, ended);

@@ -11,6 +11,7 @@ import type { ExecResult } from "../core/exec.ts";
 import type { Runtime } from "../core/runtime.ts";
 import type { Sandbox } from "../core/sandbox.ts";
 import type { FileContent } from "../core/sandbox-files.ts";
+import { isBelow } from "../core/sandbox-path.ts";
 import type { Comparison, MatchCase, MatchSubject, MatchVerifierSpec, PlainData, Task } from "../core/task.ts";
 import type { GradeRequest } from "../core/verifier.ts";
 import { canonicalPlain, pythonLiteral } from "./plain.ts";
@@ -61,7 +62,7 @@ export function artifactOf({ task, artifacts }: GradeRequest, { form, file }: Ma
   if (file === undefined) throw invalid(task, `the form "${form}" needs "file", the path of the artifact that is run`);
   const { state, files } = task.contract;
   const roots = state === "workdir" ? [task.workdir] : state === "declared" ? files.map((rule) => rule.path) : [];
-  if (!roots.some((root) => file === root || file.startsWith(`${root.replace(/\/$/, "")}/`))) {
+  if (!roots.some((root) => isBelow(file, root))) {
     throw invalid(task, `its subject runs ${file}, which the artifact contract does not collect; add the path there`);
   }
   return artifacts.files.find((artifact) => artifact.path === file) ?? null;

@@ -3,6 +3,7 @@
  * platform compares what comes back. Expected rows never enter that sandbox; a reference runs in a sandbox of its own.
  */
 import { Failure } from "../core/errors.ts";
+import { isBelow } from "../core/sandbox-path.ts";
 import type { Task } from "../core/task.ts";
 import type { GradeRequest, TestResult, TestStatus } from "../core/verifier.ts";
 import { placeCluster } from "./sql-cluster.ts";
@@ -117,7 +118,7 @@ function requireCollected(id: string, path: string, { contract, workdir, key }: 
       : contract.state === "declared"
         ? contract.files.map((rule) => rule.path)
         : [];
-  if (roots.some((root) => path === root || path.startsWith(`${root.replace(/\/$/, "")}/`))) return;
+  if (roots.some((root) => isBelow(path, root))) return;
   const message = `tests/${id} reads ${path}, which the contract of ${key} does not collect; name it in [sandlot.contract] files of task.toml.`;
   throw new Failure("task_invalid", message);
 }

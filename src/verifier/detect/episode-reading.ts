@@ -4,6 +4,7 @@
  */
 import type { DetectorInput } from "../../core/detector.ts";
 import type { Evidence, StateChange, TraceEvent } from "../../core/finding.ts";
+import { isBelow } from "../../core/sandbox-path.ts";
 import type { Task } from "../../core/task.ts";
 import type { Trajectory } from "../../core/trajectory.ts";
 import type { TestResult } from "../../core/verifier.ts";
@@ -192,10 +193,4 @@ export function nameOf(path: string): string {
 /** The path of the folder that holds it. */
 export function folderOf(path: string): string {
   return path.slice(0, Math.max(path.lastIndexOf("/"), 0)) || "/";
-}
-
-/** Whether a path is `folder` or lies below it. */
-export function isBelow(path: string, folder: string): boolean {
-  const base = folder.replace(/\/+$/, "");
-  return path === base || path.startsWith(`${base}/`);
 }

@@ -5,7 +5,8 @@
  */
 import type { Detector } from "../../core/detector.ts";
 import type { StateChange } from "../../core/finding.ts";
-import { type EpisodeReading, folderOf, isBelow, nameOf } from "./episode-reading.ts";
+import { isBelow } from "../../core/sandbox-path.ts";
+import { type EpisodeReading, folderOf, nameOf } from "./episode-reading.ts";
 import { detector, type Report } from "./report.ts";
 import { places, tokensOf } from "./source-tokens.ts";
 

@@ -4,7 +4,8 @@
  */
 import type { Detector } from "../../core/detector.ts";
 import type { TraceEvent } from "../../core/finding.ts";
-import { type EpisodeReading, isBelow, nameOf } from "./episode-reading.ts";
+import { isBelow } from "../../core/sandbox-path.ts";
+import { type EpisodeReading, nameOf } from "./episode-reading.ts";
 import { detector, type Report } from "./report.ts";
 
 /** Where hidden tests, solutions and results would lie, were they in the sandbox. */

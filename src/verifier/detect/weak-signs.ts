@@ -3,8 +3,9 @@
  * them touches a reward. What a command says is text, and text alone proves little.
  */
 import type { Detector } from "../../core/detector.ts";
+import { isBelow } from "../../core/sandbox-path.ts";
 import { productCode } from "./code-smells.ts";
-import { type CommandText, type EpisodeReading, isBelow, nameOf } from "./episode-reading.ts";
+import { type CommandText, type EpisodeReading, nameOf } from "./episode-reading.ts";
 import { detector, type Report } from "./report.ts";
 import type { Token } from "./source-tokens.ts";
 
