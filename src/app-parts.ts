@@ -80,7 +80,7 @@ export function openMachinery(
     pool,
     verifier: createVerifier({ runtime, ...(judge === null ? {} : { judge }) }),
     verdicts,
-    identity: verdictIdentityOn(images),
+    identity: verdictIdentityOn(images, rules?.judge),
     tools: [shellTool(), submitTool()],
     systemText,
     snapshots: sandbox.snapshots,
@@ -130,8 +130,14 @@ export async function requireSandboxes(provider: ProviderName): Promise<void> {
   if (provider !== "bwrap") await buildNative("helper");
 }
 
-/** Identity of a verdict on the task's image as it is in the store; an image is looked at when its first verdict asks. */
-export function verdictIdentityOn(images: ImageStore): GraderOptions["identity"] {
+/**
+ * Identity of a verdict on the task's image as it is in the store; an image is looked at when its first verdict asks.
+ * `judge` is the run's; a task may name another model.
+ */
+export function verdictIdentityOn(
+  images: Pick<ImageStore, "resolve">,
+  judge?: Pick<Recipe["judge"], "model" | "endpoint">,
+): GraderOptions["identity"] {
   return async ({ task, artifacts, gradingSeed, verifierVersion }) => {
     const { hash: imageHash } = await images.resolve(task.image);
     return verdictIdentity({
@@ -141,6 +147,7 @@ export function verdictIdentityOn(images: ImageStore): GraderOptions["identity"]
       imageHash,
       gradingSeed,
       version: verifierVersion,
+      judge: task.judge && { model: task.judge.model ?? judge?.model ?? "", endpoint: judge?.endpoint ?? "" },
     });
   };
 }

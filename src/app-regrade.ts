@@ -20,6 +20,7 @@ import { type RedetectReport, redetect } from "./run/redetect.ts";
 import { type RegradeReport, regradeRun } from "./run/regrade.ts";
 import { openStore } from "./store/open-store.ts";
 import { detectEpisode } from "./verifier/detect/detect.ts";
+import { runFindings } from "./verifier/detect/run-level.ts";
 import { replayingJudge } from "./verifier/judge.ts";
 import { createVerifier } from "./verifier/verifier.ts";
 
@@ -59,7 +60,7 @@ export async function regrade(runId: string, options: RegradeOptions): Promise<R
         runtime,
         verifier: createVerifier({ runtime, judge: await judgeAgain(store, run, options.isAskedAgain) }),
         verdicts: verdictMemory(),
-        identity: verdictIdentityOn(machinery.images),
+        identity: verdictIdentityOn(machinery.images, judgeNamed(run)),
       });
       const { isAdopted, onDone, signal } = options;
       return await regradeRun({
@@ -77,7 +78,8 @@ export async function detectAgain(runId: string, options: StoredRunOptions): Pro
   return withRun(runId, options.dataFolder, async (store, run) => {
     const taskOf = await tasksOfRun(run, null).catch((): TaskOfRow => () => null);
     const { onDone, signal } = options;
-    return redetect({ runId: run.runId, store, detect: detectEpisode(), taskOf, onDone, signal });
+    const detect = { detect: detectEpisode(), detectRun: runFindings };
+    return redetect({ runId: run.runId, store, ...detect, taskOf, onDone, signal });
   });
 }
 
@@ -109,8 +111,7 @@ interface JudgeConfig {
 
 /** Answers as the run's judge did, and asks only what it was not asked before; everything anew where that is wanted. */
 async function judgeAgain(store: Store, run: RunRow, isAskedAgain: boolean): Promise<JudgeEndpoint> {
-  const config = JSON.parse(run.config) as JudgeConfig & { readonly recipe?: JudgeConfig };
-  const named = config.judge ?? config.recipe?.judge;
+  const named = judgeNamed(run);
   const endpoint = named === undefined ? null : judgeOf(named);
   const records: JudgeRecord[] = [];
   for (const { episodeNo } of isAskedAgain ? [] : await store.episodes(run.runId)) {
@@ -119,6 +120,12 @@ async function judgeAgain(store: Store, run: RunRow, isAskedAgain: boolean): Pro
     records.push(...(stored?.document.verification?.judge?.records ?? []));
   }
   return replayingJudge(records, endpoint);
+}
+
+/** The judge of a run; absent where it names none. */
+function judgeNamed(run: RunRow): JudgeConfig["judge"] {
+  const config = JSON.parse(run.config) as JudgeConfig & { readonly recipe?: JudgeConfig };
+  return config.judge ?? config.recipe?.judge;
 }
 
 /** What made the sandboxes of a run makes those that grade it again. */

@@ -15,6 +15,7 @@ test.each([
   ["image", { imageHash: "j" }],
   ["grading seed", { gradingSeed: 8n }],
   ["version of the verifier", { version: 2 }],
+  ["judge", { judge: { model: "m", endpoint: "" } }],
 ])("another %s is another verdict identity", (_name, change) => {
   expect(verdictIdentity({ ...inputs, ...change })).not.toBe(verdictIdentity(inputs));
 });

@@ -12,6 +12,8 @@ export interface VerdictInputs {
   readonly gradingSeed: bigint;
   /** `Verifier.version`. */
   readonly version: number;
+  /** Who is asked about the task's rubric: another model may answer otherwise. Absent for a task without a judge. */
+  readonly judge?: { readonly model: string; readonly endpoint: string } | undefined;
 }
 
 /** SHA-256 of the inputs, in lower-case hex. Pure. */
