@@ -31,8 +31,8 @@ export interface Contender {
 /** The trusted side: arguments of a round as Python literals, and whether an output is right. */
 export interface Workload {
   make(round: number): Promise<string>;
-  /** `value` is canonical text. */
-  check(round: number, value: string): Promise<boolean>;
+  /** `value` is canonical text. What ends the check is wrong where the subject gave it, and else a fault. */
+  check(round: number, value: string, name: ContenderName): Promise<boolean>;
 }
 
 /** How the rounds ended; a contender that failed ends them. */
@@ -52,11 +52,19 @@ interface Cost {
   cpuMs: number;
 }
 
+export interface TimingRules {
+  readonly repeats: number;
+  readonly runtime: Runtime;
+  readonly deadline: number;
+  /** What making each contender ready took, in milliseconds: a program may also spend the time while it is loaded. */
+  readonly loadMs: ReadonlyMap<ContenderName, number>;
+}
+
 /** Runs one round that does not count, then `repeats` that do. Whoever goes first changes from round to round. */
 export async function timeContenders(
   contenders: readonly Contender[],
   workload: Workload,
-  { repeats, runtime, deadline }: { readonly repeats: number; readonly runtime: Runtime; readonly deadline: number },
+  { repeats, runtime, deadline, loadMs }: TimingRules,
 ): Promise<Timing> {
   const costs = new Map<ContenderName, Cost[]>(contenders.map(({ name }) => [name, []]));
   const usedMs = new Map<ContenderName, number>();
@@ -65,13 +73,13 @@ export async function timeContenders(
     for (let turn = 0; turn < contenders.length; turn += 1) {
       const contender = contenders[(round + turn) % contenders.length];
       if (contender === undefined) continue;
-      if (runtime.monotonic() >= deadline) return { kind: "late", isSubjectSlow: isSlow(costs) };
+      if (runtime.monotonic() >= deadline) return { kind: "late", isSubjectSlow: isSlow(costs, loadMs) };
       await chargeProcessor(contender, costs, usedMs);
       const startedMs = runtime.monotonic();
       const reply = await contender.driver.call(args, "{}");
       costs.get(contender.name)?.push({ wallMs: runtime.monotonic() - startedMs, cpuMs: 0 });
       await settle(contender, runtime);
-      if (reply.kind !== "value" || !(await workload.check(round, reply.text))) {
+      if (reply.kind !== "value" || !(await workload.check(round, reply.text, contender.name))) {
         return { kind: "failed", name: contender.name, reply };
       }
     }
@@ -88,8 +96,12 @@ export async function timeContenders(
 }
 
 /** Whether the subject took longer than both others: only then is it its own fault that time was too short. */
-function isSlow(costs: ReadonlyMap<ContenderName, readonly Cost[]>): boolean {
-  const sum = (name: ContenderName): number => (costs.get(name) ?? []).reduce((all, { wallMs }) => all + wallMs, 0);
+function isSlow(
+  costs: ReadonlyMap<ContenderName, readonly Cost[]>,
+  loadMs: ReadonlyMap<ContenderName, number>,
+): boolean {
+  const sum = (name: ContenderName): number =>
+    (costs.get(name) ?? []).reduce((all, { wallMs }) => all + wallMs, loadMs.get(name) ?? 0);
   return sum("subject") > sum("baseline") + sum("reference");
 }
 

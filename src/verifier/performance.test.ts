@@ -152,6 +152,21 @@ test("a program that hangs is a verdict, not a fault of the verifier", async () 
   expect(sleeps).toMatchObject({ total: 0, tests: [{ status: "timeout" }] });
 });
 
+test("a value that ends the check is a wrong output, where the task's own outputs could be checked", async () => {
+  const check = "def check(args, value):\n    return value + 0 == len(set(args[0]))\n";
+  const task = speedTask({ "workload.py": WORKLOAD.replace(/def check.*$/s, check) });
+  for (const value of ["'text'", "[1]", "None"]) {
+    const verdict = await grade(`def distinct(xs):\n    return ${value}\n`, task);
+    expect(verdict).toMatchObject({ total: 0, tests: [{ status: "failed" }], measures: [] });
+  }
+});
+
+test("a program that sleeps away the time for grading while it is loaded is a verdict, too", async () => {
+  const task = { ...speedTask(), limits: { ...speedTask().limits, gradeMs: 8_000 } };
+  const verdict = await grade(`import time\ntime.sleep(9)\n${FAST}`, task);
+  expect(verdict).toMatchObject({ total: 0, tests: [{ status: "timeout" }], measures: [] });
+});
+
 test("the subject's sandbox holds neither workload, baseline nor reference", async () => {
   const text = `${FAST}
 import os

@@ -68,9 +68,12 @@ async function gradeTier(input: TierInput, sandboxes: SandboxPool): Promise<Grad
     const trusted = await startWorkload(claimed.workload, input, deadline);
     drivers.push(trusted);
     const contenders: Contender[] = [];
+    const loadMs = new Map<ContenderName, number>();
     let timing: Timing | null = null;
     for (const name of NAMES) {
+      const loadedFromMs = parts.runtime.monotonic();
       const driver = await startContender(name, claimed[name], input, call, deadline);
+      loadMs.set(name, parts.runtime.monotonic() - loadedFromMs);
       drivers.push(driver);
       contenders.push({ name, sandbox: claimed[name], driver });
       if (driver.refusal !== null) timing = { kind: "failed", name, reply: driver.refusal };
@@ -79,6 +82,7 @@ async function gradeTier(input: TierInput, sandboxes: SandboxPool): Promise<Grad
       repeats: (tier.performance ?? RULE).repeats,
       runtime: parts.runtime,
       deadline,
+      loadMs,
     });
     const { measure, ...judgement } = judge(input, timing);
     return {
@@ -221,13 +225,15 @@ function start(
   return startSubjectDriver({ form: "file", source, entry, parameters: [], ...limits }, place);
 }
 
-/** Asks the trusted side. What goes wrong there is the task's fault, and a Failure. */
+/** Asks the trusted side. What goes wrong there is the task's fault, and a Failure, unless the subject's value caused it. */
 function workloadOf(driver: SubjectDriver, { request, tier }: TierInput): Workload {
   const path = `/tests/${tier.name}/workload.py`;
-  const ask = async (what: "make" | "check", round: number, ...given: readonly unknown[]): Promise<unknown> => {
+  const ask = async (what: "make" | "check", round: number, ...given: readonly unknown[]): Promise<SubjectReply> => {
     const seed = `${request.gradingSeed}:${tier.name}:${round}`;
     const args = [path, what, seed, ...given].map(pythonLiteral);
-    const reply: SubjectReply = driver.refusal ?? (await driver.call(`[${args.join()}]`, "{}"));
+    return driver.refusal ?? driver.call(`[${args.join()}]`, "{}");
+  };
+  const sound = (what: "make" | "check", round: number, reply: SubjectReply): unknown => {
     const value = reply.kind === "value" ? plainOfCanonical(reply.text) : undefined;
     if (value !== undefined) return value;
     const why = reply.kind === "value" ? "gave something that is no plain data, or too large" : reply.detail;
@@ -235,13 +241,17 @@ function workloadOf(driver: SubjectDriver, { request, tier }: TierInput): Worklo
   };
   return {
     make: async (round) => {
-      const args = await ask("make", round);
+      const args = sound("make", round, await ask("make", round));
       return `[${(Array.isArray(args) ? args : []).map(pythonLiteral).join()}]`;
     },
-    check: async (round, text) => {
+    check: async (round, text, name) => {
       const value = plainOfCanonical(text);
       // An object that is no plain data is never right, and never shown to the check.
-      return value !== undefined && (await ask("check", round, value)) === true;
+      if (value === undefined) return false;
+      const reply = await ask("check", round, value);
+      // It could check the task's own contenders: a value made to end it must not end the grading.
+      if (name === "subject" && reply.kind !== "value") return false;
+      return sound("check", round, reply) === true;
     },
   };
 }
