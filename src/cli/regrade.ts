@@ -43,7 +43,9 @@ export function addDetect(program: Command): void {
   program
     .command("detect")
     .summary("run the detectors on stored episodes")
-    .description("Runs the detectors over the stored records of a run and adds what is new. Outcomes and rewards stay.")
+    .description(
+      "Runs the detectors over the stored records of a run, adds what is new, and says what the run as a whole shows. Outcomes and rewards stay.",
+    )
     .argument("<run>", "run id, its beginning, or latest")
     .addHelpText("after", "\nExample:\n  sandlot detect latest\n")
     .action(action(detect));
@@ -193,7 +195,7 @@ function failuresText({ failures }: RegradeReport, width: number): string {
 }
 
 function detectText(report: RedetectReport, { paint, width }: CliContext): string {
-  const { byDetector, added, heldBack, failed, unreadable } = report;
+  const { byDetector, added, heldBack, alerts, failed, unreadable } = report;
   const right = { align: "right" as const };
   const table = tableText(
     [{ title: "  tier" }, { title: "detector" }, { title: "episodes", ...right }, { title: "findings", ...right }],
@@ -211,6 +213,10 @@ function detectText(report: RedetectReport, { paint, width }: CliContext): strin
   ];
   if (heldBack.length > 0)
     lines.push(`  Rewarded tokens of ${countText(heldBack.length)} episodes do not train until a review.`);
+  for (const { detector, summary, evidence } of alerts) {
+    lines.push(paint("yellow", `  Alert on the run (tier D, ${printableLine(detector)}): ${printableLine(summary)}`));
+    lines.push(...evidence.map((line) => `    ${printableLine(line)}`));
+  }
   for (const { detector, episodeNo } of failed) {
     lines.push(
       paint("yellow", cut(`  broke on episode ${episodeNo}: ${printableLine(detector)}`, Math.max(width, 200))),

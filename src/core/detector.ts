@@ -1,4 +1,4 @@
-/** Detectors: pure functions from the stored record of an episode to findings, so that they can be run on old episodes. */
+/** Detectors: pure functions from stored records to findings, so that they can be run on old episodes and old runs. */
 import type { Evidence, Finding, FindingTier } from "./finding.ts";
 import type { Task } from "./task.ts";
 import type { Trajectory } from "./trajectory.ts";
@@ -27,3 +27,24 @@ export type DetectEpisode = (input: DetectorInput) => {
   readonly findings: readonly Finding[];
   readonly failed: readonly string[];
 };
+
+/** What one episode of a run tells; null where it has no such thing. */
+export interface RunLevelRow {
+  readonly taskKey: string;
+  readonly policyVersion: number;
+  /** `held-out` rows never train. */
+  readonly split: "train" | "held-out";
+  /** Null when it was not graded. */
+  readonly reward: number | null;
+  /** Share of the visible tests that passed, as they were given. */
+  readonly visibleShare: number | null;
+  readonly hiddenShare: number | null;
+  /** Part of the reward that form alone earned, in [0, 1]. */
+  readonly formatShare: number | null;
+  /** Ended for a reason the policy can have caused, and was not graded. */
+  readonly isDiscarded: boolean;
+  readonly findings: readonly Pick<Finding, "tier">[];
+}
+
+/** Alerts on a run from all its episodes; `entropies` by policy version, in order, where the trainer measured them. Pure. */
+export type DetectRun = (rows: readonly RunLevelRow[], entropies: readonly number[]) => readonly Finding[];

@@ -1,16 +1,18 @@
 /** Runs the detectors over the stored records of a run: older episodes learn what newer detectors see. */
-import type { DetectEpisode } from "../core/detector.ts";
+import type { DetectEpisode, DetectRun, RunLevelRow } from "../core/detector.ts";
 import { Failure, toFailure } from "../core/errors.ts";
-import type { FindingTier } from "../core/finding.ts";
+import type { Finding, FindingTier } from "../core/finding.ts";
 import { namedBodies } from "../core/named-bodies.ts";
 import type { Store, StoredTrajectory, TrajectoryRow } from "../core/store.ts";
 import type { Task } from "../core/task.ts";
 import { evidenceOf } from "../episode/conclude.ts";
+import { runLevelRow } from "./run-level-row.ts";
 
 export interface RedetectParts {
   readonly runId: string;
   readonly store: Store;
   readonly detect: DetectEpisode;
+  readonly detectRun: DetectRun;
   /** Null where the task is not there any more; detectors then know less. */
   readonly taskOf: (row: TrajectoryRow) => Task | null;
   readonly onDone: (done: number, total: number) => void;
@@ -31,6 +33,8 @@ export interface RedetectReport {
   readonly added: number;
   /** Episodes with a new finding of tier A or B: their training is held back from now on. */
   readonly heldBack: readonly number[];
+  /** What the run as a whole shows, tier D. They name no episode, so they are said and not stored. */
+  readonly alerts: readonly Finding[];
   /** Detectors that broke, with an episode on which they did. */
   readonly failed: readonly { readonly detector: string; readonly episodeNo: number }[];
   /** Records that could not be read. */
@@ -45,6 +49,7 @@ export async function redetect(parts: RedetectParts): Promise<RedetectReport> {
   const failed = new Map<string, number>();
   const unreadable: { episodeNo: number; message: string }[] = [];
   const heldBack: number[] = [];
+  const levels: RunLevelRow[] = [];
   let added = 0;
   for (const [index, row] of rows.entries()) {
     if (parts.signal.aborted)
@@ -64,6 +69,7 @@ export async function redetect(parts: RedetectParts): Promise<RedetectReport> {
       const isNew = await store.addFindings(runId, episodeNo, found.findings);
       added += isNew;
       if (isNew > 0 && found.findings.some(({ tier }) => tier === "A" || tier === "B")) heldBack.push(episodeNo);
+      levels.push(runLevelRow(row, stored.document, await store.findings({ runId, episodeNo })));
     } catch (error) {
       const { code, message } = toFailure(error);
       if (code !== "object_missing" && code !== "record_invalid") throw error;
@@ -79,9 +85,16 @@ export async function redetect(parts: RedetectParts): Promise<RedetectReport> {
       .map(([, { episodes, ...entry }]) => ({ ...entry, episodes: episodes.size })),
     added,
     heldBack,
+    alerts: parts.detectRun(levels, await entropies(store, runId)),
     failed: [...failed].map(([detector, episodeNo]) => ({ detector, episodeNo })),
     unreadable,
   };
+}
+
+/** By policy version, in order. */
+async function entropies(store: Store, runId: string): Promise<number[]> {
+  const points = await store.points(runId, ["entropy"]);
+  return [...points].sort((a, b) => a.step - b.step).map(({ value }) => value);
 }
 
 /** Detectors read bodies at once, so all of them are fetched before. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { RunLevelRow } from "../../core/detector.ts";
 import { type Random, randomFrom } from "../../core/random.ts";
-import { type RunLevelRow, rewardJumps, runFindings, runSignals } from "./run-level.ts";
+import { rewardJumps, runFindings, runSignals } from "./run-level.ts";
 
 const VERSIONS = 500;
 const TASKS = ["a", "b", "c", "d"];

@@ -3,26 +3,9 @@
  * two that agree: the gap between visible and hidden tests grows while strong findings, jumps of reward or a flat
  * held-out reward say the same. Pure over rows; nothing here enters a reward.
  */
+import type { RunLevelRow } from "../../core/detector.ts";
 import type { Finding } from "../../core/finding.ts";
 import { quoted } from "./report.ts";
-
-/** What one episode of a run tells; null where it has no such thing. */
-export interface RunLevelRow {
-  readonly taskKey: string;
-  readonly policyVersion: number;
-  /** `held-out` rows never train. */
-  readonly split: "train" | "held-out";
-  /** Null when it was not graded. */
-  readonly reward: number | null;
-  /** Share of the visible tests that passed, as they were given. */
-  readonly visibleShare: number | null;
-  readonly hiddenShare: number | null;
-  /** Part of the reward that form alone earned, in [0, 1]. */
-  readonly formatShare: number | null;
-  /** Ended for a reason the policy can have caused, and was not graded. */
-  readonly isDiscarded: boolean;
-  readonly findings: readonly Pick<Finding, "tier">[];
-}
 
 export interface RunSignal {
   readonly name: "gap" | "strong-findings" | "held-out-flat" | "reward-jumps" | "discards" | "format" | "entropy";
