@@ -3,13 +3,13 @@ import { spawn, spawnSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect } from "vitest";
+import { MISSING, testUnless } from "../../test/support/unless.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import { findLeftovers, ownerState } from "./leftovers.ts";
 import { sweepLeftovers } from "./sweep.ts";
 import { SUB_UID } from "./user-ids.ts";
 
-const isRoot = process.geteuid?.() === 0;
 let folder = "";
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "sandlot-leftovers-"));
@@ -46,12 +46,15 @@ async function startAgent(): Promise<{ readonly parent: number; readonly agent: 
   return { parent, agent };
 }
 
-test.skipIf(!isRoot)("an agent whose zygote died is a leftover of a dead owner, and the sweep ends it", async () => {
-  const { parent, agent } = await startAgent();
-  expect(found(agent), "while somebody waits for it").toBeUndefined();
-  process.kill(parent, "SIGKILL");
-  const left = await until(() => found(agent) ?? null);
-  expect(ownerState(left.owner)).toBe("dead");
-  expect((await sweepLeftovers(systemRuntime(), folder)).removed).toContain(`process ${agent}`);
-  expect(found(agent)).toBeUndefined();
-});
+testUnless(MISSING.root)(
+  "an agent whose zygote died is a leftover of a dead owner, and the sweep ends it",
+  async () => {
+    const { parent, agent } = await startAgent();
+    expect(found(agent), "while somebody waits for it").toBeUndefined();
+    process.kill(parent, "SIGKILL");
+    const left = await until(() => found(agent) ?? null);
+    expect(ownerState(left.owner)).toBe("dead");
+    expect((await sweepLeftovers(systemRuntime(), folder)).removed).toContain(`process ${agent}`);
+    expect(found(agent)).toBeUndefined();
+  },
+);

@@ -1,11 +1,11 @@
 /** The bwrap provider refuses what it cannot keep, says what is missing, and shows each shape of a machine. */
 
-import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { smallRequest } from "../../test/support/sandbox-request.ts";
+import { MISSING, testUnless } from "../../test/support/unless.ts";
 import type { SandboxProvider, SandboxRequest } from "../core/sandbox.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import { bwrapProvider } from "./provider-bwrap.ts";
@@ -18,7 +18,6 @@ const REQUEST = smallRequest({
   labels: { run: "one" },
 });
 const OPTIONS = { timeoutMs: 20_000, outputBytesMax: 4_096 };
-const hasBwrap = spawnSync("bwrap", ["--version"], { stdio: "ignore" }).status === 0;
 
 function open(program?: string): SandboxProvider {
   const provider = bwrapProvider({ runtime: systemRuntime(), ...(program === undefined ? {} : { program }) });
@@ -45,7 +44,7 @@ test("without the program the probe names the package, and a creation says what 
   await expect(creation).rejects.toMatchObject({ code: "sandbox_unavailable", message: expect.stringMatching(/none/) });
 });
 
-test.skipIf(!hasBwrap)(
+testUnless(MISSING.bubblewrap)(
   "a sandbox is listed by its labels until it is ended by its id, and a closed provider makes none",
   async () => {
     const provider = open();
@@ -60,7 +59,7 @@ test.skipIf(!hasBwrap)(
   },
 );
 
-test.skipIf(!hasBwrap)(
+testUnless(MISSING.bubblewrap)(
   "each sandbox shows its own limits, of however many shapes, and nothing of it lies on the host's disk",
   async () => {
     const folder = mkdtempSync(join(tmpdir(), "sandlot-bwrap-test-"));

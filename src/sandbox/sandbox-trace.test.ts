@@ -1,10 +1,10 @@
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
+import { describeUnless, MISSING } from "../../test/support/unless.ts";
 import type { Sandbox, SandboxEvent, SandboxRequest } from "../core/sandbox.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import { namespaceProvider } from "./provider-namespace.ts";
 
 const provider = namespaceProvider({ runtime: systemRuntime() });
-const isRoot = process.geteuid?.() === 0;
 const OPTIONS = { timeoutMs: 20_000, outputBytesMax: 65_536 };
 const REQUEST: SandboxRequest = {
   attemptId: "trace",
@@ -49,7 +49,7 @@ async function recorded(command: string, act: (sandbox: Sandbox) => Promise<void
 
 const shown = ({ kind, path, argv }: SandboxEvent): string => `${kind} ${argv?.join(" ") ?? path}`;
 
-describe.skipIf(!isRoot)("what a sandbox does is recorded outside of it", () => {
+describeUnless(MISSING.root)("what a sandbox does is recorded outside of it", () => {
   test("which programs were started with which words, and by which process", async () => {
     const { events, dropped } = await recorded("ls /work >/dev/null; sleep 0.05");
     expect(events.map(shown)).toEqual(expect.arrayContaining(["exec ls /work", "exec sleep 0.05"]));

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { MISSING, testUnless } from "../../test/support/unless.ts";
 import { type FolderObjects, folderObjects } from "./folder-objects.ts";
 
 let folder: string;
@@ -46,9 +47,7 @@ test("a removed object is missing, and removing it again is no error", async () 
   await expect(objects.get("a")).rejects.toMatchObject({ code: "object_missing" });
 });
 
-const cannotMount = process.getuid?.() === 0 ? false : "mounting a small disk needs root";
-
-test.skipIf(cannotMount)("an object that does not fit is refused as disk_full and leaves nothing behind", async () => {
+testUnless(MISSING.root)("an object that does not fit is refused as disk_full and leaves nothing behind", async () => {
   execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "sandlot-test", folder]);
   try {
     const refused = objects.put("p/big", Buffer.alloc(3 * 1024 * 1024, 7));

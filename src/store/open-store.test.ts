@@ -15,6 +15,7 @@ import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { examplePlan, exampleRecord, hashOf } from "../../test/conformance/store-record.ts";
+import { MISSING, testUnless } from "../../test/support/unless.ts";
 import type { Lease, Store, StoredTrajectory } from "../core/store.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import { openStore } from "./open-store.ts";
@@ -287,9 +288,7 @@ function packs(): string[] {
     .map((name) => join(place, name));
 }
 
-const cannotMount = process.getuid?.() === 0 ? false : "mounting a small disk needs root";
-
-test.skipIf(cannotMount)(
+testUnless(MISSING.root)(
   "a full disk refuses by name, tears nothing, and goes on when there is room again",
   async () => {
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=6m", "sandlot-test", folder]);
@@ -327,7 +326,7 @@ test.skipIf(cannotMount)(
   },
 );
 
-test.skipIf(cannotMount)(
+testUnless(MISSING.root)(
   "when not even a row fits, claims are refused as disk_full and nothing is leased",
   async () => {
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=2m", "sandlot-test", folder]);

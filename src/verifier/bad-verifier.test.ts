@@ -2,8 +2,8 @@
  * What a verifier can do wrong, on real sandboxes: each ends in the class of who is at fault, with a message that names
  * the file to mend, and never as a reward of 0 for what the agent had no part in.
  */
-import { existsSync } from "node:fs";
 import { afterAll, expect, test } from "vitest";
+import { MISSING, testUnless } from "../../test/support/unless.ts";
 import type { Task, Tier } from "../core/task.ts";
 import { file, gradingRig, hiddenTask } from "./grading-support.ts";
 import { NODE_TEST } from "./node-test.ts";
@@ -16,7 +16,6 @@ afterAll(async () => {
   expect(await rig.close()).toEqual([]);
 });
 
-const HAS_PYTEST = existsSync("/usr/lib/python3/dist-packages/pytest");
 const HEAD = "import os, signal, sys, time, unittest\nimport sandlot_subject as s\n";
 const MEAN = file("/app/stats.py", "def mean(values):\n    return sum(values) / len(values)\n");
 
@@ -199,13 +198,16 @@ test("a call of a module that neither the contract nor the environment provides 
   expect(tests).toMatchObject([{ status: "error" }]);
 });
 
-test.skipIf(HAS_PYTEST)("an image without pytest is the task's fault, and the message names the package", async () => {
-  const task = hiddenTask("pytest", { path: "test_it.py", text: "def test_a(): pass\n", names: ["test_a"] });
-  await expect(rig.grade(task, [MEAN])).rejects.toMatchObject({
-    code: "task_invalid",
-    message: expect.stringMatching(/test\/hidden cannot run: .*python3-pytest/),
-  });
-});
+testUnless(MISSING.pytest === null ? "this machine has pytest" : null)(
+  "an image without pytest is the task's fault, and the message names the package",
+  async () => {
+    const task = hiddenTask("pytest", { path: "test_it.py", text: "def test_a(): pass\n", names: ["test_a"] });
+    await expect(rig.grade(task, [MEAN])).rejects.toMatchObject({
+      code: "task_invalid",
+      message: expect.stringMatching(/test\/hidden cannot run: .*python3-pytest/),
+    });
+  },
+);
 
 test("a program's answer that is not a finite number fails the test unless the test asks for such", async () => {
   const product = file(

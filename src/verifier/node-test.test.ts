@@ -1,17 +1,8 @@
-import { accessSync, constants } from "node:fs";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
+import { describeUnless, MISSING } from "../../test/support/unless.ts";
 import type { FileContent } from "../core/sandbox-files.ts";
 import { file, gradingRig, hiddenTask } from "./grading-support.ts";
 
-/** The host image shows the machine's own Node to verifiers; what is lacking is said by the skip. */
-const HAS_NODE = ["/usr/local/bin/node", "/usr/bin/node"].some((path) => {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-});
 const rig = gradingRig();
 
 afterAll(async () => {
@@ -47,7 +38,7 @@ async function statuses(...args: Parameters<typeof graded>) {
 
 const CALL = 'test("call", () => assert.equal(subject.call("stats.mjs:mean", [[1, 2, 3]]), 2));\n';
 
-describe.skipIf(!HAS_NODE)("with Node in the image", () => {
+describeUnless(MISSING.node)("with Node in the image", () => {
   test("hidden tests call the agent's module in another sandbox than their own", async () => {
     const text = `${CALL}
 describe("suite", () => {

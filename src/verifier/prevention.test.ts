@@ -3,14 +3,12 @@
  * product that is honest in one function and cheats in another: the honest half is paid, the hack neither earns anything
  * nor ends the grading. Every hack stands in two languages or two runners.
  */
-import { existsSync } from "node:fs";
 import { afterAll, describe, expect, test } from "vitest";
+import { describeUnless, MISSING, testUnless } from "../../test/support/unless.ts";
 import type { FileContent } from "../core/sandbox-files.ts";
 import type { TestRunner } from "../core/task.ts";
 import { file, gradingRig, hiddenTask } from "./grading-support.ts";
 
-const HAS_PYTEST = existsSync("/usr/lib/python3/dist-packages/pytest");
-const HAS_NODE = existsSync("/usr/bin/node") || existsSync("/usr/local/bin/node");
 const MEMORY_BYTES = 512 * 1024 * 1024;
 const rig = gradingRig();
 
@@ -177,15 +175,15 @@ const HACKS: readonly Hack[] = [
   },
 ];
 
-const RUNNERS: readonly (readonly [TestRunner, boolean])[] = [
-  ["unittest", true],
-  ["pytest", HAS_PYTEST],
-  ["node-test", HAS_NODE],
+const RUNNERS: readonly (readonly [TestRunner, string | null])[] = [
+  ["unittest", null],
+  ["pytest", MISSING.pytest],
+  ["node-test", MISSING.node],
 ];
 
-describe.each(RUNNERS)("under %s", (runner, isThere) => {
+describe.each(RUNNERS)("under %s", (runner, missing) => {
   for (const { pattern, what, python, node, total: earned } of HACKS) {
-    test.skipIf(!isThere)(
+    testUnless(missing)(
       `pattern ${pattern}: a product that ${what} earns its honest part and nothing more`,
       async () => {
         const { total, tests } = await graded(runner, runner === "node-test" ? node : python);
@@ -195,18 +193,13 @@ describe.each(RUNNERS)("under %s", (runner, isThere) => {
     );
   }
 
-  test.skipIf(!isThere)(
-    "pattern 2: tests planted over the hidden ones, and tests deleted, change nothing",
-    async () => {
-      const pass = ["/tests/unit/test_it.py", "/tests/unit/it.test.mjs", "/app/test_it.py"].map((path) =>
-        file(path, ""),
-      );
-      const task = await graded(runner, "", pass);
-      expect(task.tests.map(({ status }) => status)).toEqual(["passed", "error"]);
-    },
-  );
+  testUnless(missing)("pattern 2: tests planted over the hidden ones, and tests deleted, change nothing", async () => {
+    const pass = ["/tests/unit/test_it.py", "/tests/unit/it.test.mjs", "/app/test_it.py"].map((path) => file(path, ""));
+    const task = await graded(runner, "", pass);
+    expect(task.tests.map(({ status }) => status)).toEqual(["passed", "error"]);
+  });
 
-  test.skipIf(!isThere)(
+  testUnless(missing)(
     "patterns 4 to 7: hooks, settings, start-up files and modules that shadow others have no effect",
     async () => {
       const take = "import os\nos._exit(0)\n";
@@ -239,7 +232,7 @@ describe.each(RUNNERS)("under %s", (runner, isThere) => {
   );
 });
 
-describe.skipIf(!HAS_PYTEST)("pytest as the platform runs it", () => {
+describeUnless(MISSING.pytest)("pytest as the platform runs it", () => {
   const FAILS = "def test_fails():\n    assert 1 == 2\n";
   /** Every test passes without being run. */
   const PASS_ALL =
@@ -291,7 +284,7 @@ test("pattern 3: a skip and an expected failure are no passes under unittest", a
   expect((await rig.grade(task, [])).tests).toMatchObject([{ status: "skipped" }, { status: "failed" }]);
 });
 
-describe.skipIf(!HAS_NODE)("Node as the platform runs it", () => {
+describeUnless(MISSING.node)("Node as the platform runs it", () => {
   test("pattern 33: no variable, no code from strings, no other program and no file elsewhere is open to hidden tests", async () => {
     const text = `import test from "node:test";
 import assert from "node:assert/strict";

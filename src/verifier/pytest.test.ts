@@ -1,10 +1,8 @@
-import { existsSync } from "node:fs";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
+import { describeUnless, MISSING } from "../../test/support/unless.ts";
 import type { FileContent } from "../core/sandbox-files.ts";
 import { file, gradingRig, hiddenTask } from "./grading-support.ts";
 
-/** Debian's; what is lacking is said by the skip. */
-const HAS_PYTEST = existsSync("/usr/lib/python3/dist-packages/pytest");
 const rig = gradingRig();
 
 afterAll(async () => {
@@ -31,7 +29,7 @@ async function statuses(
 
 const CALL = 'def test_call(subject):\n    assert subject.call("stats.py:mean", [[1, 2, 3]]) == 2.0\n';
 
-describe.skipIf(!HAS_PYTEST)("with pytest in the image", () => {
+describeUnless(MISSING.pytest)("with pytest in the image", () => {
   test("functions, classes, parameters and fixtures are run and reported by the ids pytest gives them", async () => {
     const text = `${CALL}
 @pytest.fixture

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { afterAll, describe, expect, test } from "vitest";
+import { testUnless } from "../../test/support/unless.ts";
 import type { FileContent } from "../core/sandbox-files.ts";
 import { file, gradingRig, hiddenTask } from "./grading-support.ts";
 
@@ -111,9 +112,10 @@ describe.each([
     "SyntaxError",
   ],
 ])("a build gate with %s", (_name, program, command, path, good, bad, complaint) => {
+  const missing = existsSync(program) ? null : `this machine has no ${program}`;
   const build = `check compiles --subject ${command}\n`;
 
-  test.skipIf(!existsSync(program))("opens for what compiles", async () => {
+  testUnless(missing)("opens for what compiles", async () => {
     const verdict = await rig.grade(buildTask(build), [file(`/app/${path}`, good)]);
     expect(verdict.tests.map(({ status, detail }) => [status, detail])).toEqual([
       ["passed", ""],
@@ -122,7 +124,7 @@ describe.each([
     expect(verdict.total).toBe(1);
   });
 
-  test.skipIf(!existsSync(program))("earns 0 for what does not, as a verdict that quotes the compiler", async () => {
+  testUnless(missing)("earns 0 for what does not, as a verdict that quotes the compiler", async () => {
     const verdict = await rig.grade(buildTask(build), [file(`/app/${path}`, bad)]);
     expect(verdict.total).toBe(0);
     expect(verdict.tests[0]).toMatchObject({ status: "failed", detail: expect.stringContaining(complaint) });

@@ -1,9 +1,9 @@
-import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
+import { MISSING, testUnless } from "../../test/support/unless.ts";
 import type { GradeRequest } from "../core/verifier.ts";
 import { gradingRig, hiddenTask } from "./grading-support.ts";
 import { queryDatabase, queryDump } from "./sql-database.ts";
@@ -131,13 +131,11 @@ COPY public.t (a, b) FROM stdin;
 ALTER TABLE ONLY public.t ADD CONSTRAINT t_a UNIQUE (a);
 `;
 
-const hasPostgres = existsSync("/usr/lib/postgresql");
-
 function askDump(dump: string, sql: string, tables: string[] = []) {
   return queryDump(Buffer.from(dump), { sql, tables, timeoutMs: 5_000 }, rig.pool, request(), rig.runtime);
 }
 
-test.skipIf(!hasPostgres)(
+testUnless(MISSING.postgresql)(
   "a PostgreSQL dump is restored with its rows and asked by a role that may only read",
   async () => {
     expect(await askDump(DUMP, "SELECT a, b FROM t ORDER BY a", ["t"])).toEqual({
@@ -159,7 +157,7 @@ test.skipIf(!hasPostgres)(
   120_000,
 );
 
-test.skipIf(!hasPostgres)(
+testUnless(MISSING.postgresql)(
   "a dump with a client's command, a program, a view for a table, or rows without end is refused and no fault",
   async () => {
     for (const [dump, said] of [

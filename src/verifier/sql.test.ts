@@ -1,5 +1,5 @@
-import { existsSync } from "node:fs";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
+import { describeUnless, MISSING, testUnless } from "../../test/support/unless.ts";
 import type { FileContent } from "../core/sandbox-files.ts";
 import type { Task } from "../core/task.ts";
 import { file, gradingRig, hiddenTask } from "./grading-support.ts";
@@ -57,11 +57,8 @@ async function grade(task: Task, sql: string, more: readonly FileContent[] = [])
   return { status: only?.status, detail: only?.detail ?? "", total: verdict.total };
 }
 
-/** Other machines may have no PostgreSQL; its part is then skipped. */
-const isThere = { sqlite: true, postgresql: existsSync("/usr/lib/postgresql") } as const;
-
 for (const engine of ENGINES) {
-  describe.skipIf(!isThere[engine])(`queries on ${engine}`, () => {
+  describeUnless(engine === "sqlite" ? null : MISSING.postgresql)(`queries on ${engine}`, () => {
     test("a right query earns the tier, on data sets it has never seen", async () => {
       expect(await grade(queryTask(engine), GOOD)).toEqual({ status: "passed", detail: "", total: 1 });
     });
@@ -153,7 +150,7 @@ for (const engine of ENGINES) {
     });
   });
 
-  describe.skipIf(!isThere[engine])(`migrations on ${engine}`, () => {
+  describeUnless(engine === "sqlite" ? null : MISSING.postgresql)(`migrations on ${engine}`, () => {
     const forward =
       "ALTER TABLE orders ADD COLUMN note text; CREATE INDEX by_who ON orders(who); UPDATE orders SET note = who;";
     const back = "DROP INDEX by_who; ALTER TABLE orders DROP COLUMN note;";
@@ -195,7 +192,7 @@ for (const engine of ENGINES) {
   });
 }
 
-test.skipIf(!isThere.postgresql)(
+testUnless(MISSING.postgresql)(
   "a PostgreSQL text reads no file, runs no program, is no superuser, loads nothing and keeps its time limit",
   async () => {
     for (const sql of [
@@ -218,7 +215,7 @@ test.skipIf(!isThere.postgresql)(
   120_000,
 );
 
-test.skipIf(!isThere.postgresql)(
+testUnless(MISSING.postgresql)(
   "PostgreSQL's types come as plain values under pinned settings, and a declared type is held",
   async () => {
     const sql = `SELECT count(*) AS n, avg(cents) / 3 AS share, bool_or(cents > 5) AS many, timestamptz '2024-01-02 03:04:05+02' AS at,

@@ -1,5 +1,5 @@
-import { existsSync } from "node:fs";
 import { afterAll, expect, test } from "vitest";
+import { MISSING, testUnless } from "../../test/support/unless.ts";
 import { Failure } from "../core/errors.ts";
 import type { FileContent } from "../core/sandbox-files.ts";
 import type { SandboxPool } from "../core/sandbox-pool.ts";
@@ -17,6 +17,7 @@ class TestIt(unittest.TestCase):
     def test_mean(self):
         self.assertEqual(s.subject.call("stats.py:mean", [[1, 2, 3]]), 2.0)
 `;
+
 const VISIBLE = `import sys, unittest
 sys.path.insert(0, "/app")
 from stats import mean
@@ -131,13 +132,13 @@ test("visible tests of a shell are run, too", async () => {
   expect(brief(visible?.original)).toEqual(["visible/test_it.sh passed"]);
 });
 
-test.skipIf(!existsSync("/usr/lib/python3/dist-packages/pytest"))("visible tests of pytest are run, too", async () => {
+testUnless(MISSING.pytest)("visible tests of pytest are run, too", async () => {
   const seen = file("/visible/test_seen.py", "from stats import mean\ndef test_a():\n    assert mean([4]) == 5\n");
   const { visible } = await grade(RIGHT, [seen]);
   expect(brief(visible?.original)).toEqual(["test_a failed"]);
 });
 
-test.skipIf(!existsSync("/usr/bin/node"))("visible tests of node:test are run, too", async () => {
+testUnless(MISSING.node)("visible tests of node:test are run, too", async () => {
   const seen = 'import test from "node:test";\nimport assert from "node:assert";\ntest("a", () => assert.ok(true));\n';
   const resources = {
     ...hiddenTask("unittest", { path: "test_a.py", text: "", names: [] }).resources,

@@ -12,6 +12,7 @@ import {
   waitForStep,
   withReader,
 } from "../support/train-process.ts";
+import { MISSING, testUnless } from "../support/unless.ts";
 import { expectNoLeaks, type LeakBaseline, leakBaseline } from "./leaks.ts";
 
 const SMALL = ["rl.steps=8", "evaluation.episodes=8"].flatMap((pair) => ["--set", pair]);
@@ -97,9 +98,7 @@ test("with the newest checkpoint moved away a run goes on from the one before, t
   for (const [step, sha256] of before) expect([step, after.get(step)]).toEqual([step, sha256]);
 }, 120_000);
 
-const cannotMount = process.getuid?.() !== 0;
-
-test.skipIf(cannotMount)(
+testUnless(MISSING.root)(
   "a full disk ends a run by naming its folder and what to do, and with room it goes on to its end",
   async () => {
     const disk = join(folder, "small disk");

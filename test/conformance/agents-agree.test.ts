@@ -2,20 +2,19 @@
  * The agent in C and the agent in Python speak one protocol: each call below has the same answer from both, field by
  * field, but for what a clock or a page count decides. A difference is a fault of one of the two.
  */
-import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ExecOptions, ExecResult } from "../../src/core/exec.ts";
 import type { Sandbox, SandboxProvider } from "../../src/core/sandbox.ts";
 import { systemRuntime } from "../../src/runtime/system.ts";
 import { bwrapProvider } from "../../src/sandbox/provider-bwrap.ts";
 import { namespaceProvider } from "../../src/sandbox/provider-namespace.ts";
+import { describeUnless, MISSING } from "../support/unless.ts";
 import { OPTIONS, REQUEST } from "./sandbox-parts.ts";
 
 const CASE_MS = 60_000;
-const hasBwrap = spawnSync("bwrap", ["--version"], { stdio: "ignore" }).status === 0;
 
 interface Call {
   readonly title: string;
@@ -282,7 +281,7 @@ async function statOf(asked: ReturnType<Sandbox["files"]["stat"]>): Promise<unkn
   return found.ok ? { ...found.value, modifiedMs: 0 } : found;
 }
 
-describe.skipIf(!hasBwrap)("the agents of the helper and of bubblewrap", () => {
+describeUnless(MISSING.bubblewrap)("the agents of the helper and of bubblewrap", () => {
   const providers: SandboxProvider[] = [];
   beforeAll(() => {
     const runtime = systemRuntime();

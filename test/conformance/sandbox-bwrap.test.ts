@@ -4,9 +4,10 @@ import { once } from "node:events";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import { systemRuntime } from "../../src/runtime/system.ts";
 import { bwrapProvider } from "../../src/sandbox/provider-bwrap.ts";
+import { testUnless } from "../support/unless.ts";
 import type { LeakCheck } from "./case.ts";
 import { sandboxConformance } from "./sandbox.ts";
 
@@ -14,32 +15,28 @@ const WAIT_MS = 10_000;
 
 sandboxConformance(() => bwrapProvider({ runtime: systemRuntime() }), { skip: reasonToSkip(), leakCheck });
 
-test.skipIf(reasonToSkip() !== null)(
-  "a sandbox ends with the process that owned it, though that was killed",
-  async () => {
-    const source = (path: string): string =>
-      JSON.stringify(pathToFileURL(join(import.meta.dirname, "../..", path)).href);
-    const mark = `987${process.pid}`;
-    const script = [
-      `import { bwrapProvider } from ${source("src/sandbox/provider-bwrap.ts")};`,
-      `import { systemRuntime } from ${source("src/runtime/system.ts")};`,
-      `import { OPTIONS, REQUEST } from ${source("test/conformance/sandbox-parts.ts")};`,
-      "const provider = bwrapProvider({ runtime: systemRuntime() });",
-      "const sandbox = await provider.create(REQUEST, new AbortController().signal);",
-      `await sandbox.exec("trap '' TERM HUP; setsid sleep ${mark} & echo", OPTIONS);`,
-      'console.log("ready");',
-      "setInterval(() => undefined, 1_000);",
-    ].join("\n");
-    const owner = spawn(process.execPath, ["--input-type=module-typescript", "-e", script], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    await once(owner.stdout, "data");
-    expect(holding(mark)).not.toEqual([]);
-    owner.kill("SIGKILL");
-    await settled(() => holding(mark).length === 0);
-    expect(holding(mark)).toEqual([]);
-  },
-);
+testUnless(reasonToSkip())("a sandbox ends with the process that owned it, though that was killed", async () => {
+  const source = (path: string): string => JSON.stringify(pathToFileURL(join(import.meta.dirname, "../..", path)).href);
+  const mark = `987${process.pid}`;
+  const script = [
+    `import { bwrapProvider } from ${source("src/sandbox/provider-bwrap.ts")};`,
+    `import { systemRuntime } from ${source("src/runtime/system.ts")};`,
+    `import { OPTIONS, REQUEST } from ${source("test/conformance/sandbox-parts.ts")};`,
+    "const provider = bwrapProvider({ runtime: systemRuntime() });",
+    "const sandbox = await provider.create(REQUEST, new AbortController().signal);",
+    `await sandbox.exec("trap '' TERM HUP; setsid sleep ${mark} & echo", OPTIONS);`,
+    'console.log("ready");',
+    "setInterval(() => undefined, 1_000);",
+  ].join("\n");
+  const owner = spawn(process.execPath, ["--input-type=module-typescript", "-e", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await once(owner.stdout, "data");
+  expect(holding(mark)).not.toEqual([]);
+  owner.kill("SIGKILL");
+  await settled(() => holding(mark).length === 0);
+  expect(holding(mark)).toEqual([]);
+});
 
 /** Processes with this word among theirs. */
 function holding(word: string): string[] {

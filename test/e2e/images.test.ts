@@ -9,6 +9,7 @@ import { systemRuntime } from "../../src/runtime/system.ts";
 import { openImageStore } from "../../src/sandbox/image/image-store.ts";
 import { namespaceProvider } from "../../src/sandbox/provider-namespace.ts";
 import { output, REQUEST } from "../conformance/sandbox-parts.ts";
+import { MISSING, testUnless } from "../support/unless.ts";
 
 const isLong = process.env["SANDLOT_TEST_SIZE"] === "long";
 const isRoot = process.geteuid?.() === 0;
@@ -64,7 +65,7 @@ function tinyTree(): string {
   return root;
 }
 
-test.skipIf(!isRoot)("a sandbox runs on a folder, on a tar file of it, and on layers on top", async () => {
+testUnless(MISSING.root)("a sandbox runs on a folder, on a tar file of it, and on layers on top", async () => {
   const root = tinyTree();
   execFileSync("tar", ["--zstd", "-C", root, "-cf", join(folder, "tree.tar.zst"), "."]);
   const hashes: string[] = [];
@@ -100,7 +101,7 @@ test.skipIf(!isRoot)("a sandbox runs on a folder, on a tar file of it, and on la
   }
 });
 
-test.skipIf(!isRoot)("an engine's Dockerfile is built once and runs without it", async (context) => {
+testUnless(MISSING.root)("an engine's Dockerfile is built once and runs without it", async (context) => {
   if (spawnSync("buildah", ["--version"]).status !== 0) return context.skip("buildah is not installed");
   const root = tinyTree();
   execFileSync("tar", ["-C", root, "-cf", join(folder, "rootfs.tar"), "."]);

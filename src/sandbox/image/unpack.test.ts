@@ -14,6 +14,7 @@ import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { MISSING, testUnless } from "../../../test/support/unless.ts";
 import { decompressed } from "./byte-reader.ts";
 import type { ImageOwnership } from "./image-contract.ts";
 import { type FixtureMember, oneChunk, smallChunks, tarOf } from "./tar-fixture-support.ts";
@@ -232,7 +233,7 @@ test("a layer's whiteouts take away what lies below, and nothing the layer itsel
   expect(stdout.toString().trim().split("\n").sort()).toEqual(["./d/new", "./d/sub/fresh", "./e/y", "./keep"]);
 });
 
-test.skipIf(process.geteuid?.() !== 0)("files belong to the sandbox's ids", async () => {
+testUnless(MISSING.root)("files belong to the sandbox's ids", async () => {
   await unpack(
     [
       { path: "f", uid: 0 },
