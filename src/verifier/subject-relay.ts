@@ -40,6 +40,9 @@ export interface RelayParts {
 /** A relay of one grading; the caller closes it. */
 export function subjectRelay(grade: GradeRequest, { subject, runtime, onHold }: RelayParts): SubjectRelay {
   let sandbox = typeof subject === "function" ? null : subject;
+  // Begun while the runner starts; whether it failed matters only to a test that asks for the subject.
+  let preparing = sandbox === null ? null : prepareSubject(sandbox, grade);
+  preparing?.catch(() => undefined);
   let isReady = false;
   let isUsed = false;
   return {
@@ -50,7 +53,8 @@ export function subjectRelay(grade: GradeRequest, { subject, runtime, onHold }: 
         onHold("hold");
         if (sandbox === null && typeof subject === "function") sandbox = await subject();
         if (sandbox === null) throw new Failure("sandbox_unavailable", "There is no sandbox for the subject.");
-        await prepareSubject(sandbox, grade);
+        preparing ??= prepareSubject(sandbox, grade);
+        await preparing;
         isReady = true;
         onHold("go");
       }
@@ -70,6 +74,7 @@ export function subjectRelay(grade: GradeRequest, { subject, runtime, onHold }: 
     sandboxIds: () => (sandbox === null ? [] : [sandbox.id]),
     close: async () => {
       await sandbox?.destroy();
+      await preparing?.catch(() => undefined);
     },
   };
 }

@@ -27,10 +27,11 @@ const FILES_MARGIN = 1_000;
 /** Makes a clean subject sandbox ready. Throws sandbox failures, and `verifier_crashed` when the set-up fails. */
 export async function prepareSubject(sandbox: Sandbox, grade: GradeRequest): Promise<void> {
   const { task, artifacts } = grade;
-  await asRoot(sandbox, "/", `mkdir -p -- ${quoted(task.workdir)}`, grade);
+  const made = await sandbox.files.mkdir(task.workdir, { user: "subject" });
+  if (!made.ok) await asRoot(sandbox, "/", `mkdir -p -- ${quoted(task.workdir)}`, grade);
   await placeFiles(sandbox, owned(task, task.files, true), grade.signal);
   if (task.setup !== null) await asRoot(sandbox, task.workdir, task.setup, grade);
-  const cleared = clearing(task);
+  const cleared = await clearing(sandbox, task);
   if (cleared !== "") await asRoot(sandbox, "/", cleared, grade);
   await placeFiles(sandbox, owned(task, artifacts.files, false), grade.signal);
   await asRoot(sandbox, "/", `chown -hR subject: -- ${quoted(task.workdir)}`, grade);
@@ -83,11 +84,22 @@ function withRoomForArtifacts({ resources, contract }: Task): SandboxLimits {
 }
 
 /** Removes the files that the contract collects, so that one the agent deleted stays deleted; folders stay. */
-function clearing(task: Task): string {
+async function clearing(sandbox: Sandbox, task: Task): Promise<string> {
+  if (task.contract.state === "answer") return "";
   const roots = task.contract.state === "workdir" ? [task.workdir] : task.contract.files.map((rule) => rule.path);
-  const clean = roots.filter(isCleanPath);
-  if (task.contract.state === "answer" || clean.length === 0) return "";
-  return clean.map((root) => `if [ -e ${quoted(root)} ]; then find ${quoted(root)} ! -type d -delete; fi`).join("; ");
+  const there = await Promise.all(
+    roots.filter(isCleanPath).map(async (root) => ((await isThere(sandbox, root)) ? [root] : [])),
+  );
+  return there
+    .flat()
+    .map((root) => `if [ -e ${quoted(root)} ]; then find ${quoted(root)} ! -type d -delete; fi`)
+    .join("; ");
+}
+
+/** What the helper will not look at, such as a path behind a link, may be there. */
+async function isThere(sandbox: Sandbox, path: string): Promise<boolean> {
+  const found = await sandbox.files.stat(path);
+  return found.ok || found.error !== "missing";
 }
 
 async function asRoot(sandbox: Sandbox, cwd: string, command: string, grade: GradeRequest): Promise<void> {
