@@ -44,7 +44,6 @@ export interface StateChange {
   readonly uid: number | null;
   readonly bytes: number | null;
   readonly sha256: string | null;
-  readonly linkTarget: string | null;
   /** The first 4 KiB of a text file; null for anything else. */
   readonly head: string | null;
 }

@@ -70,7 +70,7 @@ export interface Measure {
 export interface Verdict {
   /** T of the tier formula, in [0, 1]. */
   readonly total: number;
-  /** False when a veto tier failed: the final reward is then 0. */
+  /** True when a veto tier failed: the final reward is then 0. */
   readonly isVetoed: boolean;
   readonly scores: ScoreVector;
   readonly tests: readonly TestResult[];

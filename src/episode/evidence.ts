@@ -198,7 +198,7 @@ function stateOf(change: FileChange): string {
 
 function stateChange(change: FileChange, mode: number | null, uid: number | null, head: string | null): StateChange {
   const { path, bytes, sha256 } = change;
-  return { path, change: change.change, kind: change.kind ?? "file", mode, uid, bytes, sha256, linkTarget: null, head };
+  return { path, change: change.change, kind: change.kind ?? "file", mode, uid, bytes, sha256, head };
 }
 
 /** The beginning of a text; null for what is none. */

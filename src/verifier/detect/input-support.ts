@@ -95,7 +95,6 @@ function evidenceOf(told: Told): Evidence {
       uid: 1000,
       bytes: change.head?.length ?? 0,
       sha256: change.head === undefined ? null : hash("sha256", change.head ?? "", "hex"),
-      linkTarget: null,
       head: null,
       ...change,
     })),
