@@ -66,6 +66,9 @@ export const METRICS: readonly MetricDescription[] = [
   metric("completions/max_length", "tokens", "=", "Sampled tokens of the longest episode of the batch."),
   metric("rollout/effective_episodes", "episodes", "+", "Episodes of the batch with an advantage other than 0."),
   metric("rollout/groups_abandoned", "groups", "-", "Groups with too few graded members to be trained on."),
+  metric("rollout/discards_infra_before", "ratio", "-", "Episodes of the step that failed before their first turn."),
+  metric("rollout/discards_infra_during", "ratio", "-", "Episodes of the step that failed after their first turn."),
+  metric("rollout/discards_verifier_fault", "ratio", "-", "Episodes of the step that could not be graded."),
   metric(
     "rollout/quarantined",
     "episodes",

@@ -160,6 +160,10 @@ test("failed members leave the baseline, however they failed", async () => {
   const taken = await step([{ outcome: failed }, { outcome: earns(1) }]);
   expect(membersOf(taken)).toEqual(["1 +", ...others.slice(1)]);
   expect(taken.batch?.items[0]?.advantage).toBeCloseTo(1 - 1 / (SIZE - 1));
+  expect(await metric("rollout/discards_verifier_fault")).toBeCloseTo(1 / SIZE);
+  expect([await metric("rollout/discards_infra_before"), await metric("rollout/discards_infra_during")]).toEqual([
+    0, 0,
+  ]);
 });
 
 test("no member of a task whose verdicts did not repeat trains", async () => {

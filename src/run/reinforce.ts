@@ -1,6 +1,7 @@
 /** The reinforcement phase: gather a batch under the newest policy, take one step, publish the next version. */
 import { Failure } from "../core/errors.ts";
-import type { MetricPoint } from "../core/store.ts";
+import type { FailedCause } from "../core/outcome.ts";
+import type { MetricPoint, TrajectoryRow } from "../core/store.ts";
 import { hasGradient, type StepReport } from "../core/training.ts";
 import type { TurnRecord } from "../core/trajectory.ts";
 import { type Collected, collectGroups, type FinishedMember } from "../rollout/collector.ts";
@@ -40,7 +41,7 @@ async function takeStep(context: TrainContext, section: Section, step: number, g
   const { store, runId, weights, trainer, onEvent, board, recipe } = context;
   const seconds = (): number => context.runtime.monotonic() / 1_000;
   const startedAt = seconds();
-  const { members, quarantine } = await finishedMembers(context, section, step);
+  const { members, quarantine, discards } = await finishedMembers(context, section, step);
   await pauseOnUnseen(context, quarantine, step);
   const readAt = seconds();
   const collected = collectGroups(members, recipe.rl.groupSize, context.advantages);
@@ -63,6 +64,7 @@ async function takeStep(context: TrainContext, section: Section, step: number, g
     ...groupMetrics(collected, report.metrics["reward_std"] ?? 0),
     "rollout/effective_episodes": batch.items.filter(hasGradient).length,
     "rollout/groups_abandoned": collected.groupsAbandoned,
+    ...discards,
     "rollout/quarantined": quarantine.quarantined,
     "reward/findings_a": quarantine.findingsA,
     "reward/findings_b": quarantine.findingsB,
@@ -120,7 +122,11 @@ async function finishedMembers(
   context: TrainContext,
   section: Section,
   step: number,
-): Promise<{ readonly members: readonly FinishedMember[]; readonly quarantine: Quarantine }> {
+): Promise<{
+  readonly members: readonly FinishedMember[];
+  readonly quarantine: Quarantine;
+  readonly discards: Readonly<Record<string, number>>;
+}> {
   const { store, runId, recipe } = context;
   const groupFrom = section.groupFirst + (step - 1) * recipe.rl.groupsPerBatch;
   const rows = await store.episodes(runId, { groupFrom, groupTo: groupFrom + recipe.rl.groupsPerBatch - 1 });
@@ -145,5 +151,16 @@ async function finishedMembers(
       };
     }),
   );
-  return { members, quarantine };
+  return { members, quarantine, discards: discardShares(rows) };
+}
+
+/** Of the step's episodes, those that failed, by cause: a share that rises with the policy is one it may have a part in. */
+function discardShares(rows: readonly Pick<TrajectoryRow, "cause">[]): Readonly<Record<string, number>> {
+  const share = (wanted: FailedCause): number =>
+    rows.filter(({ cause }) => cause === wanted).length / Math.max(1, rows.length);
+  return {
+    "rollout/discards_infra_before": share("infra_before"),
+    "rollout/discards_infra_during": share("infra_during"),
+    "rollout/discards_verifier_fault": share("verifier_fault"),
+  };
 }
