@@ -104,6 +104,26 @@ test.each([
   expect(rig.pool.stats().lent).toBe(0);
 });
 
+test("a program that tells of endless tests, or of tests with endless names, fills no record", async () => {
+  const flood = `import json, os, struct, sys
+def tell(message):
+    data = json.dumps(message).encode()
+    data = struct.pack(">I", len(data)) + data
+    while data: data = data[os.write(3, data):]
+if "unittest" in sys.modules:
+    for n in range(40):
+        tell({"kind": "plan", "ids": ["%d %d" % (n, i) for i in range(5000)]})
+        tell({"kind": "test", "id": str(n) + "x" * 1000000, "status": "passed"})
+def mean(values):
+    return 2.0
+`;
+  const { visible, total } = await grade(flood, [SEEN]);
+  expect(total).toBe(1);
+  expect(visible?.original.length).toBeGreaterThan(0);
+  expect(visible?.original.length).toBeLessThanOrEqual(10_002);
+  expect(Math.max(...(visible?.original ?? []).map(({ id }) => id.length))).toBeLessThan(600);
+});
+
 test("a visible suite for which no sandbox can be had costs no verdict", async () => {
   let claims = 0;
   const claim: SandboxPool["claim"] = async (...asked) => {

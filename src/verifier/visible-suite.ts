@@ -33,6 +33,9 @@ const SUITE_MS_MAX = 60_000;
 const OUTPUT_BYTES_MAX = 256 * 1024;
 const DETAIL_CHARACTERS_MAX = 2_048;
 const TESTS_MAX = 10_000;
+const ID_CHARACTERS_MAX = 512;
+/** What one file may tell: it is kept in memory and in the record, and the graded program may be who tells it. */
+const TOLD_BYTES_MAX = 4 * 1024 * 1024;
 const STATUSES: readonly TestStatus[] = ["passed", "failed", "skipped", "error", "timeout"];
 
 /** Null for a task without visible tests, and where the suite could not be run. Throws only `cancelled`. */
@@ -168,16 +171,26 @@ function toldTests(file: string): ToldTests {
   const planned = new Set<string>();
   const found = new Map<string, TestResult>();
   let isOver = false;
+  let bytesTaken = 0;
+  const plan = (id: unknown): void => {
+    if (typeof id === "string" && planned.size < TESTS_MAX) planned.add(id.slice(0, ID_CHARACTERS_MAX));
+  };
   const read = (message: unknown): void => {
     const { kind, id, ids, status, seconds, detail } = (message ?? {}) as Readonly<Record<string, unknown>>;
-    if (kind === "plan" && Array.isArray(ids)) for (const one of ids.slice(0, TESTS_MAX)) planned.add(String(one));
+    if (kind === "plan" && Array.isArray(ids)) for (const one of ids.slice(0, TESTS_MAX)) plan(one);
     const known = STATUSES.find((one) => one === status);
     if (kind !== "test" || typeof id !== "string" || known === undefined || found.size >= TESTS_MAX) return;
+    const name = id.slice(0, ID_CHARACTERS_MAX);
     const durationMs = typeof seconds === "number" && Number.isFinite(seconds) ? Math.max(0, seconds * 1_000) : 0;
-    found.set(id, visibleResult(id, { status: known, durationMs, detail: typeof detail === "string" ? detail : "" }));
+    found.set(
+      name,
+      visibleResult(name, { status: known, durationMs, detail: typeof detail === "string" ? detail : "" }),
+    );
   };
   return {
     take: (bytes) => {
+      bytesTaken += bytes.length;
+      isOver ||= bytesTaken > TOLD_BYTES_MAX;
       if (isOver) return;
       try {
         for (const message of reader.push(bytes)) read(message);
