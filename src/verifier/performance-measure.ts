@@ -153,7 +153,8 @@ const FASTER_SHARE = 0.8;
 
 /**
  * The score of three medians b, o and x: clamp(log(b/x) / log(b/o), 0, 1), and 0 where b/x lies within the noise of 1, or
- * does so in more than a fifth of the rounds. Null when the reference is not faster than the baseline beyond the noise, so
+ * does so in more than a fifth of the rounds; 1 where x lies within the noise of o, as the reference itself does not
+ * measure twice alike. Null when the reference is not faster than the baseline beyond the noise, so
  * that nothing can be scored. Pure.
  */
 export function performanceScore(
@@ -165,6 +166,7 @@ export function performanceScore(
   if (!(Number.isFinite(speed) && Number.isFinite(best) && best > 1 + noise)) return null;
   const faster = ratios.filter((ratio) => ratio > 1 + noise).length;
   const isFaster = speed > 1 + noise && faster >= Math.ceil(FASTER_SHARE * ratios.length);
-  const score = !isFaster ? 0 : Math.min(1, Math.log(speed) / Math.log(best));
+  const isAsFast = subject <= reference * (1 + noise);
+  const score = !isFaster ? 0 : isAsFast ? 1 : Math.log(speed) / Math.log(best);
   return { score, isUnphysical: speed > UNPHYSICAL_RATIO * best };
 }

@@ -191,6 +191,12 @@ test.each([
   ["no call", { "performance.json": "{}" }, "task_invalid", "call"],
   ["no baseline", { "baseline/app/tally.py": null }, "task_invalid", "/tests/performance/baseline/app/tally.py"],
   [
+    "a workload without make",
+    { "workload.py": WORKLOAD.replace("def make(", "def inputs(") },
+    "verifier_crashed",
+    "it defines no make(random)",
+  ],
+  [
     "a workload that raises",
     { "workload.py": "def make(random):\n    raise ValueError('x')\n" },
     "verifier_crashed",
@@ -239,6 +245,13 @@ test("a median that noise alone moved earns nothing, where the rounds do not agr
   expect(score([1.7, 1.7, 0.9, 1.7, 1.6, 0.8, 1.7])).toBe(0);
   expect(score([1.7, 1.7, 1.7, 1.6, 1.6, 0.8, 1.7])).toBeCloseTo(Math.log(100 / 60) / Math.log(10));
   expect(score([1.7, 1.6, 1])).toBe(0);
+});
+
+test("what runs within the noise of the reference earns all of it, so that an oracle earns 1 every time", () => {
+  const score = (subject: number) =>
+    performanceScore({ baseline: 100, reference: 10, subject }, { noise: 0.1 }, [100 / subject])?.score ?? Number.NaN;
+  expect([score(10), score(10.9)]).toEqual([1, 1]);
+  expect(score(11.2)).toBeLessThan(1);
 });
 
 test("faster than three times the reference is said to be unphysical, and earns no more than 1", () => {
