@@ -46,10 +46,18 @@ export function evaluateTable(summary: EvaluateSummary, { paint }: Pick<CliConte
     ]);
   const more = summary.byTask.length - rows.length;
   const rest = more > 0 ? `\n  and ${countText(more)} more; --json lists all` : "";
+  const ungraded = summary.outcomes["failed/verifier_fault"] ?? 0;
   const next = `Look at one: ${commandName()} episode show ${printableLine(summary.runId)} 1`;
   return [
     `\n${paint("bold", `evaluation ${printableLine(summary.runId)}`)}\n${pairsText(pairs)}`,
     `${tableText(columns, rows)}${rest}`,
     paint("dim", next),
+    ...(ungraded === 0 ? [] : [regradeHint(ungraded, printableLine(summary.runId))]),
   ].join("\n\n");
+}
+
+/** What the verifier could not grade is not lost: its final state is stored. */
+function regradeHint(count: number, runId: string): string {
+  const [what, whose] = count === 1 ? ["1 episode was", "its"] : [`${countText(count)} episodes were`, "their"];
+  return `${what} not graded: ${whose} hidden tests or judge failed. Once that is mended, grade what is stored:\n${commandName()} regrade ${runId} --verifier current`;
 }

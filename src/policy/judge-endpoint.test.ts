@@ -81,6 +81,11 @@ test.each<[string, ServerPlan, string]>([
   await expect(ask(request())).rejects.toMatchObject({ code });
 });
 
+test("a failure names the address that was asked, so that a mistyped one is seen", async () => {
+  const { ask, server } = await judge({ kind: "status", status: 503 });
+  await expect(ask(request())).rejects.toThrow(`${server.baseUrl} as a judge: The endpoint answered 503`);
+});
+
 test("a refusal, which the work may have provoked, is an answer that says yes to nothing", async () => {
   const body = JSON.stringify({ choices: [{ message: { content: null, refusal: "I cannot say." } }] });
   const { ask } = await judge({ kind: "garbage", body, contentType: "application/json" });

@@ -70,7 +70,8 @@ async function ask(
           "The judge's model cannot hold the rubric and its evidence; name another.",
         );
       const waitMs = fault.retryAfterMs ?? backoffMs * 2 ** retry;
-      if (!fault.mayRetry || retry >= retriesMax || waitMs > RETRY_AFTER_MS_MAX) throw fault.failure;
+      if (!fault.mayRetry || retry >= retriesMax || waitMs > RETRY_AFTER_MS_MAX)
+        throw new Failure(fault.failure.code, `${client.baseURL} as a judge: ${fault.failure.message}`);
       await runtime.sleep(waitMs, request.signal);
     }
   }

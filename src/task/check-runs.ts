@@ -76,7 +76,7 @@ export function wrongRejected(
   if (all.length < WRONG_MIN) {
     return {
       status: "fail",
-      evidence: `${all.length} wrong solutions are shipped, and at least ${WRONG_MIN} are needed`,
+      evidence: `${all.length} of at least ${WRONG_MIN} wrong solutions are there; write wrong/NAME/solve.sh and wrong/NAME/expect.toml for each`,
     };
   }
   return { status: "pass", evidence: joined(findings) };

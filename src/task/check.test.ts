@@ -225,7 +225,9 @@ test("a skipped test is no pass, and a listed test without a result is named", a
 
 test("a task with fewer than two wrong solutions is not proved", async () => {
   const report = await check(honest, { "wrong/empty/solve.sh": null, "wrong/empty/expect.toml": null });
-  expect(finding(report, "wrong-rejected").evidence).toMatch(/1 wrong solutions are shipped, and at least 2/);
+  expect(finding(report, "wrong-rejected").evidence).toBe(
+    "1 of at least 2 wrong solutions are there; write wrong/NAME/solve.sh and wrong/NAME/expect.toml for each",
+  );
   expect(report.verdict).toBe("invalid");
 });
 

@@ -61,7 +61,7 @@ export async function gradeByJudge(
   if (endpoint === null) {
     throw new Failure(
       "judge_unavailable",
-      `Task ${task.key} has a [sandlot.judge] in task.toml and no judge endpoint is named: name one, or take the table out.`,
+      `Task ${task.key} has a [sandlot.judge] in task.toml and no judge is named: name one by --judge and --judge-url, or by [judge] model and endpoint of the recipe, or take the table out.`,
     );
   }
   const input = judgeInput(task.judge, request, graded.tests);

@@ -16,6 +16,9 @@ def workload(path):
         found = WORKLOADS[path] = {"__name__": "workload", "__file__": path}
         with open(path, "rb") as file:
             exec(compile(file.read(), path, "exec"), found)
+        for name, given in (("make", "(random), a list of arguments"), ("check", "(args, value), True or False")):
+            if not callable(found.get(name)):
+                raise TypeError("it defines no " + name + given)
     return found
 
 
