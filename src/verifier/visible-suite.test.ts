@@ -111,7 +111,7 @@ def tell(message):
     data = struct.pack(">I", len(data)) + data
     while data: data = data[os.write(3, data):]
 if "unittest" in sys.modules:
-    for n in range(40):
+    for n in range(8):
         tell({"kind": "plan", "ids": ["%d %d" % (n, i) for i in range(5000)]})
         tell({"kind": "test", "id": str(n) + "x" * 1000000, "status": "passed"})
 def mean(values):
@@ -120,7 +120,7 @@ def mean(values):
   const { visible, total } = await grade(flood, [SEEN]);
   expect(total).toBe(1);
   expect(visible?.original.length).toBeGreaterThan(0);
-  expect(visible?.original.length).toBeLessThanOrEqual(10_002);
+  expect(visible?.original.length).toBeLessThanOrEqual(10_000);
   expect(Math.max(...(visible?.original ?? []).map(({ id }) => id.length))).toBeLessThan(600);
 });
 
