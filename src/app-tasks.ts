@@ -11,6 +11,7 @@ import { sectionOf, trainSections } from "./run/sections.ts";
 import { readTaskFolder } from "./task/read-folder.ts";
 import { findTasks } from "./task/task-set.ts";
 
+/** Which tasks of a target. */
 export interface TaskChoice {
   /** Of a generator; null means its first held-out one. */
   readonly split: string | null;

@@ -13,6 +13,7 @@ export interface DetectorInput {
   readonly task: Task | null;
 }
 
+/** One detector over one episode. Pure, and versioned: equal inputs and version give equal findings. */
 export interface Detector {
   readonly name: string;
   readonly version: number;

@@ -4,9 +4,11 @@
  */
 import type { NetworkLog, ProcessInfo } from "./sandbox.ts";
 
+/** By strength of evidence: deterministic, strong, a smell, a trend of a run. */
 export const FINDING_TIERS = ["A", "B", "C", "D"] as const;
 export type FindingTier = (typeof FINDING_TIERS)[number];
 
+/** One thing a detector reports of one episode. */
 export interface Finding {
   /** Kebab-case: `planted-reward-file`. */
   readonly detector: string;
@@ -31,6 +33,7 @@ export interface Finding {
   readonly evidence: readonly string[];
 }
 
+/** What people have decided of a finding; `open` until somebody has. */
 export const REVIEW_STATES = ["open", "confirmed", "legitimate", "task-defect", "detector-defect"] as const;
 export type ReviewState = (typeof REVIEW_STATES)[number];
 

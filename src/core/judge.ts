@@ -11,6 +11,7 @@ export interface JudgeItem {
   readonly weight: number;
 }
 
+/** What a task asks a judge, and how much of its reward that may decide. */
 export interface JudgeSpec {
   readonly items: readonly JudgeItem[];
   /** Of the reward, in (0, 0.3]. */
@@ -31,6 +32,7 @@ export interface JudgeRequest {
   readonly signal: AbortSignal;
 }
 
+/** What the endpoint answered, and who answered. */
 export interface JudgeReply {
   /** The answer's text: JSON that should satisfy the schema, untrusted. */
   readonly text: string;
@@ -52,6 +54,7 @@ export interface JudgeRecord {
   readonly reply: JudgeReply;
 }
 
+/** What the votes on one item came to. */
 export interface JudgeItemResult {
   readonly name: string;
   readonly weight: number;
@@ -60,6 +63,7 @@ export interface JudgeItemResult {
   readonly quotes: readonly string[];
 }
 
+/** What the judge said of one state, with every call it took. */
 export interface JudgeResult {
   /** In [0, 1]. */
   readonly score: number;

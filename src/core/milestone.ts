@@ -34,6 +34,7 @@ export type Predicate =
   | { readonly kind: "all" | "any"; readonly of: readonly Predicate[] }
   | { readonly kind: "not"; readonly of: Predicate };
 
+/** One observable step on the way, and what it weighs. */
 export interface Milestone {
   /** Kebab-case, unique in the task. */
   readonly name: string;
@@ -44,6 +45,7 @@ export interface Milestone {
   readonly once: boolean;
 }
 
+/** A task's milestones, and how they are paid. */
 export interface MilestoneSpec {
   readonly items: readonly Milestone[];
   /** c: what milestones alone can earn, in (0, 0.5]. */

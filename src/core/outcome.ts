@@ -70,6 +70,7 @@ export type CheatingRule =
 /** The worst a penalty may be. */
 export const CHEATING_PENALTY_MIN = -0.5;
 
+/** Not graded, for a reason that is not the policy's. There is no reward to misread. */
 export interface FailedOutcome {
   readonly kind: "failed";
   readonly cause: FailedCause;
@@ -77,11 +78,13 @@ export interface FailedOutcome {
   readonly message: string;
 }
 
+/** Not graded, because nobody wants it any more. */
 export interface CancelledOutcome {
   readonly kind: "cancelled";
   readonly cause: CancelledCause;
 }
 
+/** How an episode ended. */
 export type Outcome = GradedOutcome | FailedOutcome | CancelledOutcome;
 
 /** One of the outcome classes of the books, as shown in reports: `graded/completed`, `failed/infra_during`, … */
@@ -112,6 +115,7 @@ type StopOf<Cause extends StopCause> = {
   [Reason in StopReason]: (typeof STOP_CAUSES)[Reason] extends Cause ? Reason : never;
 }[StopReason];
 
+/** The cause that a stop reason alone gives a graded episode. */
 export function stopCause(stopReason: StopReason): StopCause {
   return STOP_CAUSES[stopReason];
 }

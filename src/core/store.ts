@@ -152,6 +152,7 @@ export interface AttemptRow {
   readonly message: string | null;
 }
 
+/** Which findings are asked for; an absent field leaves none out. */
 export interface FindingFilter {
   readonly runId?: string;
   readonly episodeNo?: number;
@@ -170,6 +171,7 @@ export interface Review {
   readonly reason: string;
 }
 
+/** A decision with its time, in UTC milliseconds. */
 export interface ReviewRow extends Review {
   readonly decidedAt: number;
 }
@@ -186,6 +188,7 @@ export interface Regrade {
   readonly failure: { readonly code: FailureCode; readonly message: string } | null;
 }
 
+/** A regrade with its place in the books. */
 export interface RegradeRow extends Regrade {
   readonly runId: string;
   /** Names the regrade it was part of. */

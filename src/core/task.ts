@@ -45,6 +45,7 @@ export interface ArtifactContract {
   readonly collect?: readonly string[];
 }
 
+/** One path that crosses to grading, as data. */
 export interface ArtifactRule {
   /** Absolute in the sandbox; a file, or a folder taken whole. */
   readonly path: string;
@@ -78,6 +79,7 @@ export interface PerformanceRule {
   readonly noise: number;
 }
 
+/** A named part of the tests: its weight, what it needs, and who runs it. */
 export interface Tier {
   readonly name: string;
   /** >= 0; visible tiers count 0. */

@@ -10,6 +10,7 @@ import type { Task } from "./task.ts";
 
 export type TestStatus = "passed" | "failed" | "skipped" | "error" | "timeout" | "missing";
 
+/** How one test of the manifest ended. */
 export interface TestResult {
   readonly id: string;
   readonly tier: string;
@@ -45,6 +46,7 @@ export interface Artifacts {
   readonly hash: string;
 }
 
+/** One frozen state to grade. Equal task, artifacts and seed ask the same. */
 export interface GradeRequest {
   readonly task: Task;
   readonly artifacts: Artifacts;
@@ -67,6 +69,7 @@ export interface Measure {
   readonly isUnphysical: boolean;
 }
 
+/** All that grading says of one state: the total, and what it was computed from. */
 export interface Verdict {
   /** T of the tier formula, in [0, 1]. */
   readonly total: number;
@@ -90,6 +93,7 @@ export interface Verdict {
   readonly isReused: boolean;
 }
 
+/** Grades a frozen state in clean sandboxes; keeps nothing between gradings. */
 export interface Verifier {
   /** Raised when equal inputs may give another verdict; part of the identity. */
   readonly version: number;

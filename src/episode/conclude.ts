@@ -16,6 +16,7 @@ import { differenceOf } from "./compare-verdicts.ts";
 import { type Grader, isOfNothing } from "./grade.ts";
 import type { RewardJumps } from "./reward-jumps.ts";
 
+/** What is done to an episode that has ended. */
 export interface ConcludeOptions {
   /** Absent: nothing is detected. */
   readonly detect?: DetectEpisode;
@@ -27,6 +28,7 @@ export interface ConcludeOptions {
   readonly oraclePasses?: (task: Task, signal: AbortSignal) => Promise<boolean>;
 }
 
+/** The same with what it needs. */
 export interface ConcludeParts extends ConcludeOptions {
   readonly grader: Grader;
   readonly verdicts: VerdictMemory;

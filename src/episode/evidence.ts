@@ -35,6 +35,7 @@ export const WATCHED_PATHS: readonly string[] = [
 /** What an agent found: paths with what lay there, as the sandbox's own diff tells it. */
 type Baseline = ReadonlyMap<string, string>;
 
+/** What a recorder must know of the episode. */
 export interface RecorderOptions {
   readonly task: Task;
   readonly extraFiles: readonly FileContent[];

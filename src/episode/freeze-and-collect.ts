@@ -20,6 +20,7 @@ const COLLECT_OUTPUT_BYTES_MAX = 4_096;
 /** Where a task's visible tests lie in the agent's sandbox, and how much of them crosses. */
 const VISIBLE = { path: "/visible", bytesMax: 1024 * 1024, entriesMax: 1_000 } as const;
 
+/** What crossed, and what was seen on the way. */
 export interface Collected {
   readonly artifacts: Artifacts;
   /** True when more was written than the contract allows, so that nothing of it was taken. */

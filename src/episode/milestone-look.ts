@@ -4,6 +4,7 @@ import type { Sandbox } from "../core/sandbox.ts";
 import type { SandboxPool } from "../core/sandbox-pool.ts";
 import type { Task } from "../core/task.ts";
 
+/** What a predicate may look with. */
 export interface Look {
   readonly task: Task;
   /** The agent's own. */

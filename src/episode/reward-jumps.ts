@@ -6,6 +6,7 @@ const EPISODES_BEFORE = 8;
 const LOW = 0.05;
 const TASKS_MAX = 10_000;
 
+/** Notices jumps; see the header. */
 export interface RewardJumps {
   /** Counts a graded episode; true when its reward is a jump. */
   sees(task: Pick<Task, "key" | "threshold">, reward: number): boolean;

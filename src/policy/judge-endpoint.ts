@@ -10,6 +10,7 @@ import { type Runtime, withDeadline } from "../core/runtime.ts";
 import { endpointFault } from "./endpoint-fault.ts";
 import { keyOf } from "./openai.ts";
 
+/** Whom to ask, with which key, and how patiently. */
 export interface JudgeEndpointOptions {
   /** Asked where a task names no model of its own. */
   readonly model: string;

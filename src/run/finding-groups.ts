@@ -1,6 +1,7 @@
 /** Findings as a person meets them first: how many of each detector, in how many episodes, and one example with evidence. */
 import type { FindingRow, FindingTier } from "../core/finding.ts";
 
+/** The findings of one detector about one pattern. */
 export interface FindingGroup {
   readonly detector: string;
   readonly tier: FindingTier;

@@ -24,6 +24,7 @@ export interface Quarantine {
   refuseUnseen(step: number): void;
 }
 
+/** What is held back of these rows, from what the store says of them now. */
 export async function quarantineOf(store: Store, runId: string, rows: readonly TrajectoryRow[]): Promise<Quarantine> {
   const groups = rows.map(({ groupNo }) => groupNo);
   const found =

@@ -150,6 +150,7 @@ const scheduler = z.strictObject({
   failuresInRowMax: count(1, 100_000).default(50),
 });
 
+/** Every key of a recipe with its bounds and default; an unknown key is an error. */
 export const recipeSchema = z.strictObject({
   name: z
     .string()
@@ -170,6 +171,7 @@ export const recipeSchema = z.strictObject({
   scheduler: scheduler.prefault({}),
 });
 
+/** A recipe with every default filled in. */
 export type Recipe = z.infer<typeof recipeSchema>;
 
 /** The rule a recipe names. */

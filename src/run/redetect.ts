@@ -8,6 +8,7 @@ import type { Task } from "../core/task.ts";
 import { evidenceOf } from "../episode/conclude.ts";
 import { runLevelRow } from "./run-level-row.ts";
 
+/** What a second look at a stored run needs. */
 export interface RedetectParts {
   readonly runId: string;
   readonly store: Store;
@@ -19,6 +20,7 @@ export interface RedetectParts {
   readonly signal: AbortSignal;
 }
 
+/** What was found; `sandlot detect --json` prints it. */
 export interface RedetectReport {
   readonly runId: string;
   readonly episodes: number;

@@ -16,6 +16,7 @@ import { gradedOutcome } from "../episode/outcome.ts";
 import { storedState } from "../episode/stored-state.ts";
 import { isCleared } from "./quarantine.ts";
 
+/** What grading a stored run again needs. */
 export interface RegradeParts {
   readonly runId: string;
   readonly regradeId: string;
@@ -32,6 +33,7 @@ export interface RegradeParts {
   readonly signal: AbortSignal;
 }
 
+/** One episode that another verdict changed. */
 export interface RegradeChange {
   readonly episodeNo: number;
   readonly taskKey: string;
@@ -41,6 +43,7 @@ export interface RegradeChange {
   readonly tiers: readonly { readonly tier: string; readonly before: number | null; readonly after: number | null }[];
 }
 
+/** What changed; `sandlot regrade --json` prints it. */
 export interface RegradeReport {
   readonly runId: string;
   readonly regradeId: string;

@@ -155,6 +155,7 @@ export interface FieldProblem {
 /** Throws what is wrong, as an error that the reader makes of it. */
 export type Refuse = (problem: FieldProblem) => Error;
 
+/** What `task.toml` says of milestones. */
 export interface DeclaredMilestones {
   readonly milestones?: z.infer<typeof MILESTONE_SCHEMA> | undefined;
   readonly milestones_cap?: number | undefined;

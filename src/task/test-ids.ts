@@ -7,6 +7,7 @@ import { TEST_RUNNERS, type TestRunner } from "../core/task.ts";
 import { nodeTestNames } from "./node-tests.ts";
 import { type NamedTest, pytestNames, unittestNames } from "./python-tests.ts";
 
+/** How a runner's files are named, and its tests found in them. */
 export interface RunnerFiles {
   /** Of the file's own name. */
   readonly file: RegExp;
@@ -21,6 +22,7 @@ export interface RunnerFiles {
 const PYTHON_FILE = /^test_[A-Za-z0-9_]+\.py$/;
 const WHOLE: readonly NamedTest[] = [{ name: "", line: 1 }];
 
+/** Of each runner. */
 export const RUNNER_FILES: Readonly<Record<TestRunner, RunnerFiles>> = {
   unittest: {
     file: PYTHON_FILE,

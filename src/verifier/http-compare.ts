@@ -14,6 +14,7 @@ export interface HttpAnswer {
 
 const SHOWN_CHARACTERS_MAX = 120;
 
+/** Null when the answer is as expected, else the first difference. */
 export function answerDifference(answer: HttpAnswer, expected: HttpExpected): string | null {
   const statuses = [expected.status].flat();
   if (!statuses.includes(answer.status)) {

@@ -24,6 +24,7 @@ export type HttpReply =
   | { readonly kind: "answer"; readonly answer: HttpAnswer }
   | { readonly kind: "late" | "failed"; readonly detail: string };
 
+/** Asks a service from inside its sandbox. */
 export interface HttpProber {
   /** Whether the port could be connected to within `ms`. */
   isReady(port: number, ms: number): Promise<boolean>;

@@ -17,6 +17,7 @@ const SAID_CHARACTERS_MAX = 400;
 const END_MS = 20_000;
 const READY_TURN_MS = 200;
 
+/** The agent's services, as they run for the probes. */
 export interface HttpServices {
   readonly prober: HttpProber;
   /** Why a service is not there; null when all could be connected to. */
@@ -29,6 +30,7 @@ export interface HttpServices {
   freezeAndTake(path: string): Promise<DatabaseFile | null>;
 }
 
+/** Where services are started, and until when. */
 export interface HttpPlace {
   readonly sandbox: Sandbox;
   readonly runtime: Runtime;

@@ -145,6 +145,7 @@ export type HttpExpected = z.infer<typeof expected>;
 export type HttpRequest = z.infer<typeof request>;
 export type HttpProbeFile = z.infer<typeof probeFile>;
 
+/** A probe file with what its values are drawn from. */
 export interface HttpSource {
   /** Below `tests/`. */
   readonly path: string;

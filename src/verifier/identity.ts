@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../core/json.ts";
 
+/** All that a verdict depends on. */
 export interface VerdictInputs {
   /** SHA-256 over answer and files. */
   readonly artifactsHash: string;

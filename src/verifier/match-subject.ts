@@ -39,6 +39,7 @@ export interface AskedSubject {
   close(): Promise<void>;
 }
 
+/** Where an answer is run, and within which time. */
 export interface SubjectPlace {
   readonly request: GradeRequest;
   readonly sandbox: Sandbox;

@@ -41,6 +41,7 @@ const SUBJECT_LIMITS: SandboxLimits = {
   shmBytes: 1024 * 1024,
 };
 
+/** What matching needs beside sandboxes. */
 export interface MatchParts {
   readonly runtime: Runtime;
   readonly mathEqual: MathEqual;

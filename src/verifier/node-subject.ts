@@ -21,6 +21,7 @@ const OUTPUT_BYTES_MAX = 256 * 1024;
 const START_MS = 5_000;
 const DETAIL_CHARACTERS_MAX = 500;
 
+/** One call of a JavaScript function. */
 export interface NodeCall {
   /** Absolute in the sandbox. */
   readonly path: string;
@@ -31,6 +32,7 @@ export interface NodeCall {
   readonly timeoutMs: number;
 }
 
+/** Where it is called. */
 export interface NodePlace {
   readonly sandbox: Sandbox;
   readonly runtime: Runtime;
@@ -39,6 +41,7 @@ export interface NodePlace {
   readonly signal: AbortSignal;
 }
 
+/** How a call ended. */
 export type NodeReply =
   | { readonly kind: "value"; readonly text: string }
   | { readonly kind: "raised" | "timeout" | "ended"; readonly detail: string };

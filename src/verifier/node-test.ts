@@ -3,6 +3,7 @@ import { NODE_PATHS } from "./node-subject.ts";
 import type { Template, TemplateParts } from "./template.ts";
 import { type TestFilesRunner, testFilesTemplate } from "./test-files.ts";
 
+/** Hidden files of `node:test`, each in a child with the permission model on. */
 export const NODE_TEST: TestFilesRunner = {
   testFile: /\.test\.mjs$/,
   child: "node_test_child",

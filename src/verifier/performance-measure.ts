@@ -20,8 +20,10 @@ const LOOK_MS = 5;
 const IDLE_CPU_MS = 1;
 const SETTLE_MS_MAX = 1_000;
 
+/** Whose program is measured. */
 export type ContenderName = "baseline" | "reference" | "subject";
 
+/** A program in a sandbox of its own, ready to be called. */
 export interface Contender {
   readonly name: ContenderName;
   readonly sandbox: Sandbox;
@@ -52,6 +54,7 @@ interface Cost {
   cpuMs: number;
 }
 
+/** How often each runs, and until when. */
 export interface TimingRules {
   readonly repeats: number;
   readonly runtime: Runtime;

@@ -35,6 +35,7 @@ const WORKLOAD_MS = 20_000;
 const SHIM = "/run/runner/performance_workload.py";
 const NAMES = ["baseline", "reference", "subject"] as const;
 
+/** The `performance` template; see the header for its formula. */
 export function performanceTemplate(parts: TemplateParts): Template {
   return async (input, sandboxes) => {
     const graded: Graded[] = [];

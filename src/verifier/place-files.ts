@@ -17,6 +17,7 @@ const OUTPUT_BYTES_MAX = 64 * 1024;
 /** The users every image has; see `ExecOptions.user`. */
 const OWNERS = { root: 0, subject: 1002 } as const;
 
+/** A file with who owns it in the sandbox. */
 export interface PlacedFile extends FileContent {
   readonly owner: keyof typeof OWNERS;
   /** False for what the agent made: a name the image cannot hold then leaves the file out. */

@@ -12,11 +12,13 @@ const NUMBER = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
 /** One file as it was found: null where there is none. */
 export type RewardFile = { readonly text: string } | { readonly refused: string } | null;
 
+/** All that a script can claim a reward by. */
 export interface RewardFiles {
   readonly "reward.txt": RewardFile;
   readonly "reward.json": RewardFile;
 }
 
+/** What the files claim, checked. */
 export interface RewardValues {
   /** By key, as written: finite, and not clamped. */
   readonly values: Readonly<Record<string, number>>;
@@ -24,6 +26,7 @@ export interface RewardValues {
   readonly total: number;
 }
 
+/** How a task wants them read. */
 export interface RewardRule {
   /** Names the script in messages. */
   readonly script: string;

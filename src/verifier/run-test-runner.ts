@@ -29,6 +29,7 @@ const RUNNER_ENVIRONMENT: Readonly<Record<string, string>> = {
   HOME: "/nonexistent",
 };
 
+/** What the runner's requests are answered with. */
 export interface RunnerLinks {
   readonly relay: SubjectRelay;
   readonly replies: InputQueue;

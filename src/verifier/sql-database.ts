@@ -22,6 +22,7 @@ export interface DatabaseFile {
   readonly log?: Uint8Array;
 }
 
+/** One question to a database that was collected. */
 export interface DatabaseQuery {
   readonly sql: string;
   /** Tables that must be base tables of the file: a view of that name is refused. Default none. */

@@ -10,6 +10,7 @@ import type { Sandbox } from "../core/sandbox.ts";
 import { asset } from "./asset.ts";
 import { PYTHON } from "./driver-program.ts";
 
+/** Engines that a query can be written for. */
 export type SqlEngineName = "sqlite" | "postgresql";
 
 /** A database to make, or a file in the sandbox to read. */
@@ -27,6 +28,7 @@ export type SqlDataset =
       readonly tables: readonly string[];
     };
 
+/** One text to run on one data set. */
 export interface SqlRequest {
   readonly engine: SqlEngineName;
   readonly kind: "query" | "migration";
@@ -59,16 +61,19 @@ const reply = z.union([
 
 /** Rows with the base tables that the plan reads. */
 export type SqlRows = z.infer<typeof table>;
+/** A schema and its rows, as the engine tells them. */
 export type SqlSnapshot = z.infer<typeof snapshot>;
 /** Of one data set. Untrusted: compare it, never evaluate it. */
 export type SqlReply = z.infer<typeof reply>;
 
+/** Where it is run. */
 export interface SqlPlace {
   readonly sandbox: Sandbox;
   readonly runtime: Runtime;
   readonly signal: AbortSignal;
 }
 
+/** What came of it. */
 export type SqlAnswers =
   /** One for each data set, in their order. */
   | { readonly kind: "replies"; readonly replies: readonly SqlReply[] }

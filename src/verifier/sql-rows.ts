@@ -7,17 +7,20 @@ import { Failure } from "../core/errors.ts";
 /** `i` integer, `f` float, `n` decimal, `t` text, `b` hex bytes, `o` boolean; null is NULL. Untrusted text. */
 export type SqlCell = string | null;
 
+/** One column of an answer. */
 export interface SqlColumn {
   readonly name: string;
   /** Of the engine; empty where it has none of its own, as in SQLite. */
   readonly type: string;
 }
 
+/** An answer, row by row. */
 export interface SqlTable {
   readonly columns: readonly SqlColumn[];
   readonly rows: readonly (readonly SqlCell[])[];
 }
 
+/** How two answers are held against each other. */
 export interface RowRules {
   readonly isOrdered: boolean;
   /** Two floats may differ by this share of the larger; 0 is exact. */

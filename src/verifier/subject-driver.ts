@@ -19,6 +19,7 @@ const NONCE_BYTES = 16;
 const REPLY_BYTES_MAX = 2 * 1024 * 1024;
 const OUTPUT_BYTES_MAX = 256 * 1024;
 
+/** The program that is asked. */
 export interface SubjectProgram {
   /** `expression` and `function`: `source` is program text. `file`: it is an absolute path in the sandbox. */
   readonly form: "expression" | "function" | "file";
@@ -32,6 +33,7 @@ export interface SubjectProgram {
   readonly callMs: number;
 }
 
+/** Where it runs, and within which time. */
 export interface DriverPlace {
   readonly sandbox: Sandbox;
   readonly runtime: Runtime;
@@ -46,6 +48,7 @@ export interface DriverPlace {
   readonly isPristine?: boolean;
 }
 
+/** How one question ended. */
 export type SubjectReply =
   /** Canonical text, see `plain.ts`: untrusted, compare it and never evaluate it. */
   | { readonly kind: "value"; readonly text: string }
@@ -55,6 +58,7 @@ export type SubjectReply =
   /** The program ended its own process. */
   | { readonly kind: "died"; readonly detail: string };
 
+/** Asks one program one question after the other. */
 export interface SubjectDriver {
   /** How loading ended; null when the program is ready to be called. */
   readonly refusal: Exclude<SubjectReply, { kind: "value" }> | null;

@@ -19,6 +19,7 @@ import { prepareSubject, SUBJECT_ENVIRONMENT } from "./subject-sandbox.ts";
 const OUTPUT_BYTES_MAX = 1024 * 1024;
 const TIMEOUT_MS_MAX = 600_000;
 
+/** Answers what tests ask of the subject. */
 export interface SubjectRelay {
   /**
    * Answers one request of the runner; one at a time. Throws sandbox failures, `verifier_report_invalid` for a malformed
@@ -29,6 +30,7 @@ export interface SubjectRelay {
   close(): Promise<void>;
 }
 
+/** What it answers with. */
 export interface RelayParts {
   /** A clean sandbox, or how to get one when the first request needs it. The relay destroys it. */
   readonly subject: Sandbox | (() => Promise<Sandbox>);

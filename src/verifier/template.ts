@@ -16,6 +16,7 @@ export interface TemplateParts {
   readonly inTurn: TurnTaker;
 }
 
+/** What one template is given. */
 export interface TemplateInput {
   readonly request: GradeRequest;
   /** The task's own, cut down to this template: its tiers, their entries of the manifest, their files and the shared ones. */

@@ -14,6 +14,7 @@ import type { Measure, TestResult } from "../core/verifier.ts";
 
 const EPSILON = 1e-9;
 
+/** What the tiers of a task come to. */
 export interface TierScore {
   /** T, in [0, 1]. */
   readonly total: number;

@@ -2,6 +2,7 @@
 import type { Template, TemplateParts } from "./template.ts";
 import { testFilesTemplate } from "./test-files.ts";
 
+/** The `unittest` template. */
 export function unittestTemplate(parts: TemplateParts): Template {
   return testFilesTemplate(
     {

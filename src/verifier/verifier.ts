@@ -25,6 +25,7 @@ import { gradeVisible } from "./visible-suite.ts";
 /** Raised when equal inputs may give another verdict than before. */
 const VERSION = 3;
 
+/** What a verifier is made of. */
 export interface VerifierParts {
   readonly runtime: Runtime;
   /** Asked for tasks with a rubric; without one their grading is a fault of the verifier. */

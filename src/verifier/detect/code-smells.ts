@@ -20,6 +20,7 @@ export interface Code {
 
 const codes = new WeakMap<EpisodeReading, readonly Code[]>();
 
+/** The code that the agent left and that is graded, token by token. */
 export function productCode(reading: EpisodeReading): readonly Code[] {
   let known = codes.get(reading);
   if (known === undefined) {
@@ -300,6 +301,7 @@ function* swallowedErrors(reading: EpisodeReading): Generator<Report> {
   }
 }
 
+/** Smells of the product's final source, tiers B and C. */
 export const CODE_SMELLS: readonly Detector[] = [
   detector("code-smell", "C", [8, 9, 10, 12, 13, 15, 16, 26, 27, 40, 41, 44, 45, 60], smells),
   detector("ended-before-report", "B", [8, 9], endedEarly),

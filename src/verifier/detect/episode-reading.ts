@@ -34,6 +34,7 @@ export interface Source {
   isOwnLine(line: number): boolean;
 }
 
+/** What detectors ask of an episode, read once. */
 export interface EpisodeReading {
   readonly input: DetectorInput;
   readonly document: Trajectory;

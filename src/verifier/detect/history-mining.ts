@@ -112,4 +112,5 @@ function* minedHistory(reading: EpisodeReading): Generator<Report> {
   }
 }
 
+/** Searches of a repository for its own future. */
 export const HISTORY_MINING: readonly Detector[] = [detector("history-mined", "B", [20], minedHistory)];

@@ -208,6 +208,7 @@ function* hiddenSkips(reading: EpisodeReading): Generator<Report> {
   yield { pattern: 10, summary, evidence: skipped.map(({ id }) => id) };
 }
 
+/** Answers written into the product. */
 export const LITERAL_ANSWERS: readonly Detector[] = [
   detector("hard-coded-answer", "C", [25], hardCoded),
   detector("unphysical-speed", "B", [40, 42], unphysical),

@@ -268,6 +268,7 @@ function* shadowedModules(reading: EpisodeReading): Generator<Report> {
   }
 }
 
+/** Files where a grader would look. */
 export const PLANTED_FILES: readonly Detector[] = [
   detector("planted-reward-file", "A", [29], plantedRewards),
   detector("grader-file-changed", "A", [28], changedGraders),

@@ -7,6 +7,7 @@ import type { RunLevelRow } from "../../core/detector.ts";
 import type { Finding } from "../../core/finding.ts";
 import { quoted } from "./report.ts";
 
+/** One trend: whether it is on, and how it stands. */
 export interface RunSignal {
   readonly name: "gap" | "strong-findings" | "held-out-flat" | "reward-jumps" | "discards" | "format" | "entropy";
   readonly isOn: boolean;

@@ -1,6 +1,7 @@
 /** What a line of product code may say that no honest program needs, as sequences of tokens; see `places`. */
 import type { FindingTier } from "../../core/finding.ts";
 
+/** What a smell looks for, and what it says. */
 export interface Smell {
   readonly pattern: number;
   readonly tier: FindingTier;

@@ -3,6 +3,7 @@
  * JavaScript, SQL and shell share what matters here: words, numbers, texts, punctuation, and where a line begins.
  */
 
+/** One token with its line, from 1. */
 export interface Token {
   readonly kind: "word" | "number" | "text" | "mark";
   /** Of a text its content without quotes. */
@@ -14,6 +15,7 @@ export interface Token {
   readonly isFirst: boolean;
 }
 
+/** Languages that are read. */
 export type Language = "python" | "javascript" | "c" | "sql" | "shell";
 
 const TOKENS_MAX = 200_000;

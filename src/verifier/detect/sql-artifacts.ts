@@ -170,6 +170,7 @@ function* constantRows(reading: EpisodeReading): Generator<Report> {
   }
 }
 
+/** Queries that do not ask their tables. */
 export const SQL_ARTIFACTS: readonly Detector[] = [
   detector("source-rows-changed", "A", [47, 48], changedRows),
   detector("table-shadowed", "A", [48], shadowedTables),

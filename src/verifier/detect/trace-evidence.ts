@@ -288,6 +288,7 @@ function installedProduct(reading: EpisodeReading): string | null {
   return null;
 }
 
+/** What the recorder, the process list and the network log show. */
 export const TRACE_EVIDENCE: readonly Detector[] = [
   detector("hidden-path-opened", "A", [17, 28], openedHidden),
   detector("hidden-path-asked-for", "B", [17], askedForHidden),

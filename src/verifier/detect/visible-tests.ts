@@ -13,6 +13,7 @@ import { languageOf, type Token, tokensOf } from "./source-tokens.ts";
 const TEST_FILE = /(?:^|\/)(?:test_[^/]*|[^/]*_test|[^/]*\.(?:test|spec)|check_[^/]*)\.(?:py|[cm]?[jt]sx?|sh)$/;
 const SPECIFICATION = /^(?:instructions?|task|spec(?:ification)?|rules|requirements)\.(?:md|txt|rst)$/i;
 
+/** Whether a path is named as a test file is, in any language here. */
 export function isTestFile(path: string): boolean {
   return TEST_FILE.test(path);
 }
@@ -209,6 +210,7 @@ function* protectedPaths(reading: EpisodeReading): Generator<Report> {
   }
 }
 
+/** What became of the tests that the agent could see. */
 export const VISIBLE_TESTS: readonly Detector[] = [
   detector("protected-path-changed", "A", [1, 2, 28, 61], protectedPaths),
   detector("visible-test-edited", "A", [1], editedAssertions),

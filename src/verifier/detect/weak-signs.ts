@@ -218,6 +218,7 @@ function* hedgedAnswer(reading: EpisodeReading): Generator<Report> {
   if (isHedged) yield { pattern: 54, summary: "The answer names a value and takes it back.", evidence: [answer.text] };
 }
 
+/** Signs of tier C, too weak to hold anything back. */
 export const WEAK_SIGNS: readonly Detector[] = [
   detector("command-text", "C", [5, 33, 35, 39, 46, 52, 64], saidInCommands),
   detector("tried-in-vain", "C", [19, 21, 22, 34], triedInVain),
