@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -51,4 +52,13 @@ test.each<[string, string, string, RegExp]>([
 test("a file that is not there, and no name at all, are refused", async () => {
   await expect(readScriptFile(join(folder, "none.sh"))).rejects.toThrow(/no such file/);
   await expect(readScriptFile("")).rejects.toThrow(/names no file/);
+});
+
+test("a pipe that nobody writes and a device are refused, and nothing waits for them", async () => {
+  const pipe = join(folder, "pipe.sh");
+  execFileSync("mkfifo", [pipe]);
+  for (const path of [pipe, "/dev/zero", folder]) {
+    const failure = await readScriptFile(path).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: "config_invalid", message: expect.stringMatching(/it is no regular file/) });
+  }
 });

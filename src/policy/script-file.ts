@@ -2,7 +2,7 @@
  * A script that a person wrote to act in place of a model: what it does in any task, in the same order each time. A
  * JSON file holds commands, files and an answer; any other file is one shell command, whole.
  */
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { z } from "zod";
 import { Failure } from "../core/errors.ts";
@@ -36,11 +36,14 @@ export async function readScriptFile(path: string): Promise<Script> {
 async function readText(path: string): Promise<string> {
   if (path === "")
     throw new Failure("config_invalid", "--policy script: names no file; write it after the colon, as in script:FILE.");
-  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+  const unreadable = (error: NodeJS.ErrnoException): never => {
     throw invalid(path, error.code === "ENOENT" ? "there is no such file" : error.message);
-  });
-  if (bytes.length > BYTES_MAX) throw invalid(path, `it has ${bytes.length} bytes, more than ${BYTES_MAX}`);
-  return bytes.toString();
+  };
+  const found = await stat(path).catch(unreadable);
+  // A pipe that nobody writes would be waited for without an end, and a device has none.
+  if (!found.isFile()) throw invalid(path, "it is no regular file");
+  if (found.size > BYTES_MAX) throw invalid(path, `it has ${found.size} bytes, more than ${BYTES_MAX}`);
+  return (await readFile(path).catch(unreadable)).toString();
 }
 
 function parseJson(path: string, text: string): unknown {
