@@ -30,7 +30,7 @@ export default defineConfig({
     hookTimeout: 120_000,
     dangerouslyIgnoreUnhandledErrors: false,
     // CI runs on machines that others starve. A test that passes only on its second try is named in the summary.
-    retry: process.env["CI"] ? 1 : 0,
+    retry: process.env["CI"] || process.env["SANDLOT_TEST_RETRY"] ? 1 : 0,
     sequence: { sequencer: LongestFirst },
   },
 });
