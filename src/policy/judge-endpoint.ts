@@ -2,22 +2,18 @@
  * A judge behind any OpenAI-compatible chat endpoint that can be held to a JSON Schema. One question, one whole answer;
  * tried again a bounded number of times like a policy's call. The key appears in no record and no message.
  */
-import OpenAI from "openai";
+import type OpenAI from "openai";
 import type { ChatCompletionCreateParamsNonStreaming } from "openai/resources/chat/completions";
 import { Failure } from "../core/errors.ts";
 import type { JudgeEndpoint, JudgeReply, JudgeRequest } from "../core/judge.ts";
 import { type Runtime, withDeadline } from "../core/runtime.ts";
+import { type EndpointClientOptions, endpointClient, withoutKey } from "./endpoint-client.ts";
 import { endpointFault } from "./endpoint-fault.ts";
-import { keyOf } from "./openai.ts";
 
 /** Whom to ask, with which key, and how patiently. */
-export interface JudgeEndpointOptions {
+export interface JudgeEndpointOptions extends EndpointClientOptions {
   /** Asked where a task names no model of its own. */
   readonly model: string;
-  /** Null: the client's own default address. */
-  readonly baseUrl: string | null;
-  /** Name of the environment variable that holds the key; null: `OPENAI_API_KEY`, which may then be unset. */
-  readonly keyVariable: string | null;
   readonly runtime: Runtime;
   /** Most tokens of an answer; default 4,096. */
   readonly tokensMax?: number;
@@ -37,16 +33,8 @@ type Settings = Required<JudgeEndpointOptions>;
 /** Sampling is greedy, so that votes differ by the order of their questions alone. Throws `config_invalid` for a key that is not set. */
 export function openaiJudge(options: JudgeEndpointOptions): JudgeEndpoint {
   const settings: Settings = { tokensMax: 4_096, callMs: 120_000, retriesMax: 3, backoffMs: 1_000, ...options };
-  const key = keyOf(options.keyVariable);
-  const client = new OpenAI({
-    apiKey: key ?? "none",
-    ...(options.baseUrl === null ? {} : { baseURL: options.baseUrl }),
-    organization: null,
-    project: null,
-    maxRetries: 0,
-    logLevel: "off",
-  });
-  const redact = (text: string) => (key === null ? text : text.replaceAll(key, "[key]"));
+  const { client, key } = endpointClient(options);
+  const redact = (text: string) => withoutKey(text, key);
   return { ask: (request) => ask(client, settings, request, redact) };
 }
 
@@ -127,7 +115,7 @@ function replyOf(raw: string, asked: string, endpoint: string, redact: (text: st
   const usage = member(answer, "usage");
   return {
     text: redact(text),
-    model: typeof model === "string" ? model : asked,
+    model: typeof model === "string" ? redact(model) : asked,
     endpoint,
     promptTokens: countOf(member(usage, "prompt_tokens")),
     sampledTokens: countOf(member(usage, "completion_tokens")),

@@ -4,26 +4,22 @@
  * A call is tried again a bounded number of times for 429, 5xx, a lost connection or a stall, with jitter, as late as
  * Retry-After asks. The key is named by its environment variable, read once, and appears in no record and no message.
  */
-import OpenAI from "openai";
+import type OpenAI from "openai";
 import type { ChatCompletionCreateParamsStreaming } from "openai/resources/chat/completions";
 import type { Action, State } from "../core/environment.ts";
 import { Failure } from "../core/errors.ts";
 import type { ActContext, Policy } from "../core/policy.ts";
 import { type Runtime, withDeadline } from "../core/runtime.ts";
 import { type ChatAnswer, ChatStream, wholeAnswer } from "./chat-answer.ts";
+import { type EndpointClientOptions, endpointClient, withoutKey } from "./endpoint-client.ts";
 import { endpointFault } from "./endpoint-fault.ts";
 import { chatMessages, chatTools, parseChatTurn } from "./renderer/chat-tools.ts";
 
-const DEFAULT_KEY_VARIABLE = "OPENAI_API_KEY";
 const RAW_CHARACTERS_MAX = 16 * 1024 * 1024;
 const BYTES_PER_TOKEN_ESTIMATE = 4;
 
-export interface OpenaiPolicyOptions {
+export interface OpenaiPolicyOptions extends EndpointClientOptions {
   readonly model: string;
-  /** Null: the client's own default address. */
-  readonly baseUrl: string | null;
-  /** Name of the environment variable that holds the key; null: `OPENAI_API_KEY`, which may then be unset. */
-  readonly keyVariable: string | null;
   readonly temperature: number;
   readonly runtime: Runtime;
   /** Most tokens of one turn; default 4,096. */
@@ -53,15 +49,7 @@ export function openaiPolicy(options: OpenaiPolicyOptions): Policy {
     retryAfterMaxMs: 60_000,
     ...options,
   };
-  const key = keyOf(options.keyVariable);
-  const client = new OpenAI({
-    apiKey: key ?? "none",
-    ...(options.baseUrl === null ? {} : { baseURL: options.baseUrl }),
-    organization: null,
-    project: null,
-    maxRetries: 0,
-    logLevel: "off",
-  });
+  const { client, key } = endpointClient(options);
   return {
     describe: {
       name: options.model,
@@ -71,17 +59,6 @@ export function openaiPolicy(options: OpenaiPolicyOptions): Policy {
     version: 0,
     act: (state, context) => act(client, settings, key, state, context),
   };
-}
-
-/** The key an environment variable holds; null where the default one is not set. Throws `config_invalid` for a named one. */
-export function keyOf(variable: string | null): string | null {
-  const value = process.env[variable ?? DEFAULT_KEY_VARIABLE];
-  if (value !== undefined && value !== "") return value;
-  if (variable === null) return null;
-  throw new Failure(
-    "config_invalid",
-    `The environment variable ${variable}, which should hold the endpoint's key, is not set.`,
-  );
 }
 
 async function act(
@@ -209,10 +186,6 @@ class RawAnswer {
       throw new Failure("endpoint_invalid", `The endpoint's answer is longer than ${RAW_CHARACTERS_MAX} characters.`);
     }
   }
-}
-
-function withoutKey(text: string, key: string | null): string {
-  return key === null ? text : text.replaceAll(key, "[key]");
 }
 
 /** A model that was shown the key must not carry it into the record. */

@@ -109,3 +109,14 @@ test("printing shows each value once with its origin", () => {
   expect(lines.find((line) => line.startsWith("rl.steps "))).toMatch(/^rl\.steps = 7 +# r\.toml:2$/);
   expect(lines.find((line) => line.startsWith("seed "))).toMatch(/^seed = 5 +# --set$/);
 });
+
+test.each(["ftp://a/v1", "http://ann:secret@a/v1", "https://a/v1?key=secret", "a:80"])(
+  "the address of a judge is stored with its run, so %s is refused",
+  (endpoint) => {
+    expect(messageOf(`[judge]\nendpoint = "${endpoint}"\n`)).toContain("without user, password or query");
+  },
+);
+
+test("the key of a judge is named by its variable, and a key in its place is refused", () => {
+  expect(messageOf('[judge]\nkeyVariable = "sk-0123"\n')).toContain("not the key itself");
+});

@@ -97,12 +97,29 @@ const endpoint = z.strictObject({
 /** Who answers what code cannot decide, in tasks that ask for it. */
 const judge = z.strictObject({
   /** Address of an OpenAI-compatible endpoint; empty for the client's own default. */
-  endpoint: z.union([z.literal(""), z.url({ protocol: /^https?$/ })]).default(""),
+  endpoint: z
+    .string()
+    .refine(
+      isBareAddress,
+      "must be an http or https address without user, password or query; name a key by keyVariable",
+    )
+    .default(""),
   /** Name of the model; empty for no judge. */
   model: z.string().default(""),
   /** Environment variable that holds the endpoint's key; empty for OPENAI_API_KEY, which may then be unset. */
-  keyVariable: z.string().default(""),
+  keyVariable: z
+    .string()
+    .regex(/^(?:[A-Za-z_][A-Za-z0-9_]*)?$/, "must be the name of an environment variable, not the key itself")
+    .default(""),
 });
+
+/** A recipe is stored with its run and shown; a secret in an address would be too. */
+function isBareAddress(text: string): boolean {
+  if (text === "") return true;
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) return false;
+  return url.username === "" && url.password === "" && url.search === "" && url.hash === "";
+}
 
 /** AdamW, for both phases. Betas and epsilon as the Tinker API's defaults; a model this small needs no weight decay. */
 const optimizer = z.strictObject({
