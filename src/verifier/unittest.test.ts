@@ -5,6 +5,7 @@ import type { Task } from "../core/task.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import { sandboxPool } from "../sandbox/pool.ts";
 import { namespaceProvider } from "../sandbox/provider-namespace.ts";
+import { emptyTask, file } from "./grading-support.ts";
 import { createVerifier } from "./verifier.ts";
 
 const runtime = systemRuntime();
@@ -21,10 +22,6 @@ afterAll(async () => {
 const MIB = 1024 * 1024;
 const TESTS = "unit/test_stats.py";
 
-function file(path: string, text: string, mode = 0o644): FileContent {
-  return { path, bytes: Buffer.from(text, "utf8"), mode };
-}
-
 const HEAD = "import os, signal, unittest\nimport sandlot_subject as s\nclass TestIt(unittest.TestCase):\n";
 const MEAN = "def mean(values):\n    return sum(values) / len(values)\n";
 
@@ -34,55 +31,17 @@ function folderTask(methods: Readonly<Record<string, string>>, change: Partial<T
     ([name, lines]) => `    def test_${name}(self):\n        ${lines.split("\n").join("\n        ")}\n`,
   );
   return {
+    ...emptyTask(),
     key: "test/stats",
-    hash: "t",
-    agentHash: "a",
-    verifierHash: "v",
-    family: "test",
-    description: "",
-    instruction: "",
-    image: "host",
-    workdir: "/app",
-    agentUser: "agent",
-    envVars: {},
-    network: { mode: "off" },
-    resources: {
-      cpus: 1,
-      memoryBytes: 128 * MIB,
-      diskBytes: 16 * MIB,
-      filesMax: 1_000,
-      processesMax: 64,
-      shmBytes: MIB,
-    },
-    limits: {
-      turnsMax: 1,
-      tokensMax: 100,
-      agentMs: 10_000,
-      commandMs: 5_000,
-      gradeMs: 30_000,
-      episodeMs: 60_000,
-      outputBytesPerTurn: 1_000,
-    },
-    isDeadlineShown: true,
     files: [file("/app/stats.py", "def mean(values):\n    return 0\n"), file("/app/data.txt", "as shipped")],
-    setup: null,
-    contract: { state: "workdir", files: [], bytesMax: MIB, entriesMax: 100 },
     verifier: {
       kind: "tests",
-
       tiers: [
         { name: "unit", weight: 1, gate: false, threshold: 1, requires: [], visibility: "hidden", runner: "unittest" },
       ],
       files: [file(`/tests/${TESTS}`, HEAD + body.join(""))],
       manifest: Object.keys(methods).map((name) => ({ id: `${TESTS}::TestIt.test_${name}`, tier: "unit" })),
     },
-    threshold: 1,
-    gradingSeed: 5n,
-    oracle: { name: "oracle", answer: null, files: [], commands: [] },
-    alternatives: [],
-    wrong: [],
-    generator: null,
-    folder: null,
     ...change,
   };
 }
@@ -247,6 +206,15 @@ test("a program that hangs in every test uses up its time as a verdict, never as
   );
   expect(verdict.total).toBe(0);
   expect(new Set(verdict.tests.map((one) => one.status))).toEqual(new Set(["timeout"]));
+});
+
+test("a program that makes every failure as long as it can be is a verdict, however many tests there are", async () => {
+  // What it returns, written into the complaint of each test: twelve bytes a character in a report.
+  const once = "if not hasattr(type(self), 'said'): type(self).said = s.subject.call('stats.py:mean', [[]])\n";
+  const tests = Array.from({ length: 1_100 }, (_, index) => [`say${index}`, `${once}self.fail(type(self).said)`]);
+  const verdict = await grade(folderTask(Object.fromEntries(tests)), "def mean(v):\n    return chr(0x1f600) * 3000\n");
+  expect(verdict.total).toBe(0);
+  expect(new Set(verdict.tests.map((one) => one.status))).toEqual(new Set(["failed"]));
 });
 
 test("preparing the subject's sandbox costs a test none of its time", async () => {

@@ -27,6 +27,8 @@ import time
 RESULT, NONCE, REQUESTS, REPLIES = 3, 4, 5, 6
 KINDS = {"begin": 1, "test": 2, "log": 3, "end": 4}
 DETAIL_MAX = 2000
+# Of a report, in bytes; beyond it a test is told without its detail, for what a program says must not make a report too large.
+DETAILS_MAX = 8 << 20
 MESSAGE_MAX = 16 << 20
 PR_SET_DUMPABLE = 4
 EXIT_BROKEN, EXIT_MISSING, EXIT_HANGING = 65, 69, 75
@@ -70,21 +72,25 @@ class Reporter:
         self.nonce = nonce
         self.sequence = 0
         self.tests = 0
+        self.bytes = 0
 
     def send(self, kind, content):
         body = json.dumps(content).encode("ascii")
         head = struct.pack(">IIB", 5 + len(body) + 32, self.sequence, KINDS[kind])
         write_all(RESULT, head + body + hmac.digest(self.nonce, head + body, hashlib.sha256))
         self.sequence += 1
+        self.bytes += len(head) + len(body)
 
     def test(self, test_id, status, seconds, detail):
         self.tests += 1
-        # Capped by characters that JSON may write as six bytes each, so a frame stays far below its limit.
-        content = {"id": test_id, "status": status, "durationMs": round(seconds * 1000, 3), "detail": detail[:DETAIL_MAX]}
+        # Capped by characters that JSON may write as twelve bytes each, so a frame stays far below its limit.
+        detail = detail[:DETAIL_MAX] if self.bytes < DETAILS_MAX else ""
+        content = {"id": test_id, "status": status, "durationMs": round(seconds * 1000, 3), "detail": detail}
         self.send("test", content)
 
     def log(self, text):
-        self.send("log", {"text": text[:DETAIL_MAX]})
+        if self.bytes < DETAILS_MAX:
+            self.send("log", {"text": text[:DETAIL_MAX]})
 
 
 class Messages:
