@@ -31,7 +31,8 @@ export function hiddenTask(
   return { ...emptyTask(), ...change, verifier };
 }
 
-function emptyTask(): Omit<Task, "verifier"> {
+/** A task without files and tests, on the `host` image, with limits that a hostile program soon meets. */
+export function emptyTask(): Omit<Task, "verifier"> {
   return {
     key: "test/hidden",
     hash: "t",

@@ -5,6 +5,7 @@ import type { MatchCase, MatchSubject, PlainData, Task } from "../core/task.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import { sandboxPool } from "../sandbox/pool.ts";
 import { namespaceProvider } from "../sandbox/provider-namespace.ts";
+import { emptyTask } from "./grading-support.ts";
 import { createVerifier } from "./verifier.ts";
 
 const runtime = systemRuntime();
@@ -27,39 +28,11 @@ const sums: readonly MatchCase[] = [
 ];
 
 function matchTask(cases: readonly MatchCase[], subject: Partial<MatchSubject> = {}): Task {
+  const { resources, ...base } = emptyTask();
   return {
+    ...base,
     key: "test/sum",
-    hash: "t",
-    agentHash: "a",
-    verifierHash: "v",
-    family: "test",
-    description: "",
-    instruction: "",
-    image: "host",
-    workdir: "/app",
-    agentUser: "agent",
-    envVars: {},
-    network: { mode: "off" },
-    resources: {
-      cpus: 1,
-      memoryBytes: 96 * MIB,
-      diskBytes: 8 * MIB,
-      filesMax: 500,
-      processesMax: 24,
-      shmBytes: MIB,
-    },
-    limits: {
-      turnsMax: 1,
-      tokensMax: 100,
-      agentMs: 10_000,
-      commandMs: 5_000,
-      gradeMs: 30_000,
-      episodeMs: 60_000,
-      outputBytesPerTurn: 1_000,
-    },
-    isDeadlineShown: true,
-    files: [],
-    setup: null,
+    resources: { ...resources, memoryBytes: 96 * MIB, diskBytes: 8 * MIB, filesMax: 500, processesMax: 24 },
     contract: { state: "answer", files: [], bytesMax: 0, entriesMax: 0 },
     verifier: {
       kind: "match",
@@ -67,13 +40,6 @@ function matchTask(cases: readonly MatchCase[], subject: Partial<MatchSubject> =
       subject: { language: "python", form: "expression", parameters: ["x", "y"], entry: "f", callMs: 200, ...subject },
       cases: () => cases,
     },
-    threshold: 1,
-    gradingSeed: 1n,
-    oracle: { name: "oracle", answer: "x + y", files: [], commands: [] },
-    alternatives: [],
-    wrong: [],
-    generator: null,
-    folder: null,
   };
 }
 

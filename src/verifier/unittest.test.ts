@@ -19,7 +19,6 @@ afterAll(async () => {
   await provider.close();
 });
 
-const MIB = 1024 * 1024;
 const TESTS = "unit/test_stats.py";
 
 const HEAD = "import os, signal, unittest\nimport sandlot_subject as s\nclass TestIt(unittest.TestCase):\n";
