@@ -218,6 +218,32 @@ each(flood)`,
   expect(verdict.tests).toMatchObject([{ status, detail: expect.stringContaining(said) }]);
 });
 
+test("a service that keeps its port closed uses up the time of one grading, however many files of probes there are", async () => {
+  const one = task([GET]);
+  const paths = Array.from({ length: 6 }, (_, index) => `part${index}.http.json`);
+  const [probes] = one.verifier.files;
+  const many = {
+    ...one,
+    limits: { ...one.limits, gradeMs: 5_000 },
+    verifier: {
+      ...one.verifier,
+      services: [{ ...WEB, readyMs: 2_500 }],
+      files: paths.map((path) => ({
+        path: `/tests/unit/${path}`,
+        bytes: probes?.bytes ?? new Uint8Array(),
+        mode: 0o644,
+      })),
+      manifest: paths.map((path) => ({ id: `unit/${path}::it`, tier: "unit" })),
+    },
+  };
+  const verdict = await rig.grade(many, [file("/app/service.py", "import time\ntime.sleep(600)\n")]);
+  expect(verdict.total).toBe(0);
+  expect(verdict.tests.map(({ status }) => status)).toContain("failed");
+  // No sandbox is made for a file whose time was used up by those before it.
+  expect(verdict.sandboxIds.length).toBeLessThan(paths.length);
+  expect(verdict.tests.at(-1)).toMatchObject({ status: "timeout", detail: expect.stringContaining("used up") });
+});
+
 test("values of the grading seed are new for each seed, and equal for equal seeds", async () => {
   const echo = `${SERVER}each(lambda link: link.sendall(OK + b"Content-Length: 1\\r\\n\\r\\n7"))`;
   const probe = { ...GET, expect: { status: 200, json: [{ pointer: "", equals: "{{int lucky 0 9}}" }] } };

@@ -33,6 +33,12 @@ interface Probed {
   readonly durationMs: number;
 }
 
+const OUT_OF_TIME: Probed = {
+  status: "timeout",
+  detail: "not sent: the time for grading was used up",
+  durationMs: 0,
+};
+
 /** Throws `task_invalid` for a malformed probe file, `verifier_crashed`, `artifact_lost`, sandbox failures. */
 export function httpTemplate({ runtime }: TemplateParts): Template {
   return async (input, sandboxes) => {
@@ -42,6 +48,11 @@ export function httpTemplate({ runtime }: TemplateParts): Template {
     const sandboxIds: string[] = [];
     let imageHash = "";
     for (const file of files) {
+      // A service that keeps its port closed takes the time of its own file and not that of each.
+      if (runtime.monotonic() >= endMs) {
+        for (const { name } of file.probes) probed.set(`${file.path}::${name}`, OUT_OF_TIME);
+        continue;
+      }
       const ran = await probeFile(file, { input, sandboxes, runtime, endMs });
       for (const [name, result] of ran.results) probed.set(`${file.path}::${name}`, result);
       sandboxIds.push(ran.sandboxId);
@@ -94,7 +105,7 @@ interface FileRun {
 }
 
 async function probeFile(file: Probes, parts: Parts): Promise<FileRun> {
-  const { input, sandboxes, runtime } = parts;
+  const { input, sandboxes, runtime, endMs } = parts;
   const { request, spec } = input;
   const requests = file.probes.filter((probe): probe is HttpRequestProbe => "request" in probe);
   const queries = file.probes.filter((probe): probe is HttpQueryProbe => "query" in probe);
@@ -106,7 +117,8 @@ async function probeFile(file: Probes, parts: Parts): Promise<FileRun> {
     memoryBytes: Math.max(base.limits.memoryBytes, MEMORY_BYTES_MIN),
     processesMax: Math.max(base.limits.processesMax, PROCESSES_MIN),
   };
-  const specs = (spec.services ?? []).map((one) => ({ ...one, readyMs: Math.min(one.readyMs, input.gradeMs / 2) }));
+  const readyMsMax = Math.min(input.gradeMs / 2, Math.max(LAST_MS, endMs - runtime.monotonic()));
+  const specs = (spec.services ?? []).map((one) => ({ ...one, readyMs: Math.min(one.readyMs, readyMsMax) }));
   const place = { grade: request, specs, timeoutMs: input.gradeMs, runtime };
   const ran = await sandboxes.withSandbox({ ...base, limits }, request.signal, async (sandbox) => {
     const services = await httpServices({ ...place, sandbox });
@@ -137,7 +149,7 @@ async function sendAll(
       results.set(probe.name, { status, detail, durationMs: runtime.monotonic() - startedMs });
     };
     if (startedMs >= endMs) {
-      put("timeout", "not sent: the time for grading was used up");
+      put(OUT_OF_TIME.status, OUT_OF_TIME.detail);
       continue;
     }
     if (probe.restart) absent = await services.restart();
