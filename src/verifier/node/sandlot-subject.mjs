@@ -4,10 +4,12 @@
  *     import { subject, artifacts, random } from "sandlot-subject";
  *     subject.call("src/cart.mjs:total", [[1, 2]])    -> plain data, or SubjectError, SubjectTimeout, SubjectEnded
  *     subject.run(["/bin/sh", "run.sh"], { stdin: "" }) -> { exitCode, stdout, stderr, timedOut }
+ *     const next = random("names"); next()            -> numbers from 0 up to 1 that follow from the grading seed
  *
  * A returned value is rebuilt from text here, so it is a real array, Map or number and never an object of the program. A
  * number that is not finite is refused unless the test asks for it, because NaN passes comparisons it should not.
  */
+import { createHash } from "node:crypto";
 import { decode, encode } from "./plain-data.mjs";
 import { ask } from "./runner-link.mjs";
 
@@ -17,6 +19,16 @@ const CALL_MS = 10_000;
 export const artifacts = "/artifacts";
 
 export const gradingSeed = BigInt(JSON.parse(process.argv[2] ?? "{}").gradingSeed ?? "0");
+
+/** Random numbers of their own stream, each from 0 up to 1: equal grading seed and label, equal numbers. */
+export function random(label) {
+  let count = 0;
+  return () => {
+    count += 1;
+    const digest = createHash("sha256").update(`${gradingSeed}:${label}:${count}`).digest();
+    return Number(digest.readBigUInt64BE() >> 11n) / 2 ** 53;
+  };
+}
 
 /** The program threw. `typeName` is the name of the error, as the program states it. */
 export class SubjectError extends Error {
