@@ -8,13 +8,15 @@ import type { CliContext } from "./context.ts";
 import { resourceText } from "./episode-resource.ts";
 import { printable, printableLine } from "./escape.ts";
 import { countText, millisText, numberText, timeText } from "./format.ts";
-import { pairsText, tableText } from "./table.ts";
+import { pairsText, tableText, wrappedList } from "./table.ts";
 
 type Look = Pick<CliContext, "paint">;
 type ReadText = (hash: string | null) => Promise<string>;
 
 /** Lines of one text shown; the rest is counted, and `--json` has all of it. */
 const LINES_SHOWN = 400;
+/** Of the phases under `End`, so that they fit beside their label into 80 columns. */
+const TIME_WIDTH = 68;
 
 export async function episodeReplay(stored: StoredTrajectory, look: Look): Promise<string> {
   const { document } = stored;
@@ -148,9 +150,8 @@ function verdictText(document: Trajectory, { paint }: Look): string {
 
 function endText(document: Trajectory, { paint }: Look): string {
   const { outcome, timing } = document;
-  const time = Object.entries(timing)
-    .map(([phase, ms]) => `${phase} ${millisText(ms)}`)
-    .join(", ");
+  const phases = Object.entries(timing).map(([phase, ms]) => `${phase} ${millisText(ms)}`);
+  const time = wrappedList(phases, TIME_WIDTH);
   const pairs: [string, string][] = [["outcome", `${outcome.kind}, ${outcome.cause}`]];
   if (outcome.kind === "graded") {
     pairs.push(["stopped", outcome.stopReason]);

@@ -9,16 +9,19 @@ import { printableLine } from "./escape.ts";
 import { evaluateTable } from "./evaluate-table.ts";
 import { EXIT } from "./exit-code.ts";
 import { findRun } from "./find-run.ts";
-import { findingsSection } from "./finding-text.ts";
+import { cut, findingsSection } from "./finding-text.ts";
 import { countText, numberText, sparkline, timeText } from "./format.ts";
 import { metricsTable } from "./metrics-table.ts";
-import { pairsText, tableText } from "./table.ts";
+import { pairsText, tableText, wrappedList } from "./table.ts";
 import { finish } from "./train.ts";
 import { trainTable } from "./train-table.ts";
 import { watchRun } from "./watch-run.ts";
 
 /** Of each kind, in `run show`. */
 const EPISODES_SHOWN = 3;
+/** What stands beside the task of an episode: its number, reward, outcome and the gaps. */
+const TASK_REST = 40;
+const TASK_MIN = 20;
 
 export function addRun(program: Command): void {
   const run = program.command("run").summary("list, show and resume runs").description("The runs of the data folder.");
@@ -61,27 +64,41 @@ async function listRuns(context: CliContext): Promise<number> {
       context.print(`No runs yet. Start one: ${commandName()} train ${shippedPath("recipes/first-light.toml")}`);
       return EXIT.done;
     }
-    const columns = [
-      { title: "run" },
-      { title: "kind" },
-      { title: "name" },
-      { title: "state" },
-      { title: "step", align: "right" as const },
-      { title: "created (UTC)" },
-      { title: "pass@1" },
-    ];
-    const rows = runs.map((run) => [
-      printableLine(run.runId),
-      run.kind,
-      printableLine(run.name),
-      run.owner === null ? run.state : `${run.state}, live`,
-      countText(run.step),
-      timeText(run.createdAt),
-      passText(run),
-    ]);
-    context.print(tableText(columns, rows));
+    context.print(runsTable(runs, context.width));
+    context.print(context.paint("dim", `Look at one: ${commandName()} run show latest`));
     return EXIT.done;
   });
+}
+
+const FULL_WIDTH = 100;
+/** What stands beside name and state in a narrow terminal: run id, step, day and minute, both rates, and gaps. */
+const NARROW_REST = 64;
+const NAME_MIN = 8;
+
+/** One line a run. Below 100 columns without the kind, which an evaluation's name tells, and with less of name and time. */
+export function runsTable(runs: readonly RunRow[], width: number): string {
+  const isWide = width >= FULL_WIDTH;
+  const states = runs.map((run) => (run.owner === null ? run.state : `${run.state}, live`));
+  const nameRoom = Math.max(NAME_MIN, width - NARROW_REST - Math.max(...states.map((state) => state.length)));
+  const columns = [
+    { title: "run" },
+    ...(isWide ? [{ title: "kind" }] : []),
+    { title: "name" },
+    { title: "state" },
+    { title: "step", align: "right" as const },
+    { title: isWide ? "created (UTC)" : "UTC" },
+    { title: "pass@1" },
+  ];
+  const rows = runs.map((run, index) => [
+    printableLine(run.runId),
+    ...(isWide ? [run.kind] : []),
+    isWide ? printableLine(run.name) : cut(printableLine(run.name), nameRoom),
+    states[index] ?? "",
+    countText(run.step),
+    isWide ? timeText(run.createdAt) : timeText(run.createdAt).slice(5, 16),
+    passText(run),
+  ]);
+  return tableText(columns, rows);
 }
 
 /** The held-out rates of a finished run: before and after for training, one for an evaluation. */
@@ -117,6 +134,7 @@ async function showRun(
     const run = await findRun(store, String(args[0]));
     if (options.metrics === true) return showMetrics(context, store, run);
     const counts = await store.counts(run.runId);
+    const rows = await store.episodes(run.runId);
     const stored = await store.points(run.runId, ["reward", "loss", "kl", "entropy"]);
     // Those of steps that were rolled back are there until the steps are taken again.
     const points = stored.filter(({ step }) => step <= run.step);
@@ -142,10 +160,11 @@ async function showRun(
             .map(([state, count]) => `${state} ${countText(count)}`)
             .join(", "),
         ],
+        ...(rows.length === 0 ? [] : [["outcomes", outcomesText(rows, context.width)] as [string, string]]),
         ...curves,
       ])}`,
     );
-    context.print(episodesText(await store.episodes(run.runId), context));
+    context.print(episodesText(rows, context));
     if (findings.length > 0) context.print(`\n${findingsSection(findings, context)}`);
     if (run.summary !== null) context.print(summaryText(run, run.summary, context));
     else if (run.owner === null && run.kind === "train")
@@ -154,14 +173,19 @@ async function showRun(
   });
 }
 
-/** Outcomes by class, then a few episodes worth a look: failed ones first, then the newest with the most and least reward. */
-function episodesText(rows: readonly TrajectoryRow[], { paint }: CliContext): string {
-  if (rows.length === 0) return "";
+function outcomesText(rows: readonly TrajectoryRow[], width: number): string {
   const classes = new Map<string, number>();
   for (const row of rows) {
     const name = `${row.outcome}/${row.cause}`;
     classes.set(name, (classes.get(name) ?? 0) + 1);
   }
+  const counts = [...classes].map(([name, count]) => `${name} ${countText(count)}`);
+  return wrappedList(counts, width - 12);
+}
+
+/** A few episodes worth a look: failed ones first, then the newest with the most and least reward. */
+function episodesText(rows: readonly TrajectoryRow[], { paint, width }: CliContext): string {
+  if (rows.length === 0) return "";
   const graded = rows.filter(({ reward }) => reward !== null).sort((a, b) => (b.reward ?? 0) - (a.reward ?? 0));
   const shown = new Set([
     ...rows.filter(({ outcome }) => outcome === "failed").slice(-EPISODES_SHOWN),
@@ -178,11 +202,10 @@ function episodesText(rows: readonly TrajectoryRow[], { paint }: CliContext): st
     String(row.episodeNo),
     numberText(row.reward),
     row.failure ?? `${row.outcome}/${row.cause}`,
-    printableLine(row.taskKey),
+    cut(printableLine(row.taskKey), Math.max(TASK_MIN, width - TASK_REST)),
   ]);
-  const counts = [...classes].map(([name, count]) => `${name} ${countText(count)}`).join(", ");
   const hint = paint("dim", `  Replay one: ${commandName()} episode show ${rows[0]?.runId ?? "RUN"} EPISODE`);
-  return `  ${counts}\n\n${paint("bold", "Some episodes")}\n${tableText(columns, cells)}\n${hint}`;
+  return `\n${paint("bold", "Some episodes")}\n${tableText(columns, cells)}\n${hint}`;
 }
 
 function summaryText(run: RunRow, summary: string, context: CliContext): string {
