@@ -105,8 +105,8 @@ async function compareTexts(
   for (const one of cases) {
     const startedMs = runtime.monotonic();
     const text = canonicalPlain(readText(String(source).trim(), one.expected, one.compare));
-    const judgement = await judge({ kind: "value", text }, one, mathEqual);
-    tests.push(testResult(spec, one, runtime.monotonic() - startedMs, judgement));
+    const end = await endOf({ kind: "value", text }, one, mathEqual);
+    tests.push(testResult(spec, one, runtime.monotonic() - startedMs, end));
   }
   return tests;
 }
@@ -146,7 +146,7 @@ async function runCases(run: MatchRun, cases: readonly MatchCase[]): Promise<Tes
   let asked: AskedSubject | null = null;
   let starts = 0;
   /** Set once no further case can be run: each then ends like this. */
-  let stopped: Judgement | null = null;
+  let stopped: TestEnd | null = null;
   for (const one of cases) {
     const startedMs = run.runtime.monotonic();
     if (startedMs >= run.deadline) stopped ??= { status: "timeout", detail: "the time for grading was used up" };
@@ -156,26 +156,26 @@ async function runCases(run: MatchRun, cases: readonly MatchCase[]): Promise<Tes
       } else {
         asked = await startAsking({ ...run, isUsed: starts > 0 }, run.spec, run.source);
         starts += 1;
-        if (asked.refusal !== null) stopped = await judge(asked.refusal, one, run.mathEqual);
+        if (asked.refusal !== null) stopped = await endOf(asked.refusal, one, run.mathEqual);
       }
     }
-    let judgement = stopped;
-    if (judgement === null && asked !== null) {
-      judgement = await judge(await asked.ask(one), one, run.mathEqual);
+    let end = stopped;
+    if (end === null && asked !== null) {
+      end = await endOf(await asked.ask(one), one, run.mathEqual);
       if (asked.isSpent) asked = null;
     }
-    const ended = judgement ?? { status: "error", detail: "not run" };
+    const ended = end ?? { status: "error", detail: "not run" };
     tests.push(testResult(run.spec, one, run.runtime.monotonic() - startedMs, ended));
   }
   return tests;
 }
 
-interface Judgement {
+interface TestEnd {
   readonly status: TestStatus;
   readonly detail: string;
 }
 
-async function judge(reply: SubjectReply, { expected, compare }: MatchCase, mathEqual: MathEqual): Promise<Judgement> {
+async function endOf(reply: SubjectReply, { expected, compare }: MatchCase, mathEqual: MathEqual): Promise<TestEnd> {
   switch (reply.kind) {
     case "value":
       if (await isRight(reply.text, expected, compare, mathEqual)) return { status: "passed", detail: "" };
@@ -199,7 +199,7 @@ function testResult(
   spec: MatchVerifierSpec,
   { id, tier: name }: MatchCase,
   durationMs: number,
-  { status, detail }: Judgement,
+  { status, detail }: TestEnd,
 ): TestResult {
   const visibility = spec.tiers.find((tier) => tier.name === name)?.visibility ?? "hidden";
   return { id, tier: name, visibility, status, durationMs, detail };

@@ -85,9 +85,9 @@ async function gradeTier(input: TierInput, sandboxes: SandboxPool): Promise<Grad
       deadline,
       loadMs,
     });
-    const { measure, ...judgement } = judge(input, timing);
+    const { measure, ...end } = endOf(input, timing);
     return {
-      tests: results(input, parts.runtime.monotonic() - startedMs, judgement),
+      tests: results(input, parts.runtime.monotonic() - startedMs, end),
       sandboxIds: Object.values(claimed).map((sandbox) => sandbox.id),
       imageHash: claimed.subject.info.imageHash,
       measures: measure === null ? [] : [measure],
@@ -257,14 +257,14 @@ function workloadOf(driver: SubjectDriver, { request, tier }: TierInput): Worklo
   };
 }
 
-interface Judged {
+interface MeasuredEnd {
   readonly status: TestStatus;
   readonly detail: string;
   readonly measure: Measure | null;
 }
 
 /** Throws `verifier_crashed` when baseline or reference fail, or do not differ; `verifier_timeout` when time was too short. */
-function judge(input: TierInput, timing: Timing): Judged {
+function endOf(input: TierInput, timing: Timing): MeasuredEnd {
   const { request, tier } = input;
   const where = `/tests/${tier.name} of ${request.task.key}`;
   if (timing.kind === "late" && timing.isSubjectSlow) {
@@ -298,7 +298,7 @@ function judge(input: TierInput, timing: Timing): Judged {
 function results(
   { spec, tier }: TierInput,
   durationMs: number,
-  { status, detail }: Pick<Judged, "status" | "detail">,
+  { status, detail }: Pick<MeasuredEnd, "status" | "detail">,
 ): TestResult[] {
   const entries = spec.manifest.filter((entry) => entry.tier === tier.name);
   return entries.map(({ id }) => ({ id, tier: tier.name, visibility: tier.visibility, status, durationMs, detail }));

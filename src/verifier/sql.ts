@@ -8,8 +8,8 @@ import type { Task } from "../core/task.ts";
 import type { GradeRequest, TestResult, TestStatus } from "../core/verifier.ts";
 import { placeCluster } from "./sql-cluster.ts";
 import { sqlSandboxRequest } from "./sql-database.ts";
+import { migrationDifference, queryDifference } from "./sql-difference.ts";
 import { runSql, type SqlAnswers, type SqlReply, type SqlRequest } from "./sql-engine.ts";
-import { migrationDifference, queryDifference } from "./sql-judge.ts";
 import { readSqlTest, type SqlTest } from "./sql-spec.ts";
 import type { Template, TemplateParts } from "./template.ts";
 
@@ -36,24 +36,24 @@ export function sqlTemplate({ runtime }: TemplateParts): Template {
     for (const { id, tier } of input.spec.manifest) {
       const startedMs = runtime.monotonic();
       const test = readSqlTest(input.spec, id);
-      const judgement = startedMs >= deadline ? OUT_OF_TIME : await judge(id, test, input.request, run);
+      const end = startedMs >= deadline ? OUT_OF_TIME : await endOf(id, test, input.request, run);
       const visibility = input.spec.tiers.find((one) => one.name === tier)?.visibility ?? "hidden";
-      tests.push({ id, tier, visibility, ...judgement, durationMs: runtime.monotonic() - startedMs });
+      tests.push({ id, tier, visibility, ...end, durationMs: runtime.monotonic() - startedMs });
     }
     return { tests, sandboxIds, imageHash };
   };
 }
 
-interface Judgement {
+interface TestEnd {
   readonly status: TestStatus;
   readonly detail: string;
 }
 
 type Run = (request: SqlRequest, role: "subject" | "verifier") => Promise<SqlAnswers>;
 
-const OUT_OF_TIME: Judgement = { status: "timeout", detail: "the time for grading was used up" };
+const OUT_OF_TIME: TestEnd = { status: "timeout", detail: "the time for grading was used up" };
 
-async function judge(id: string, test: SqlTest, request: GradeRequest, run: Run): Promise<Judgement> {
+async function endOf(id: string, test: SqlTest, request: GradeRequest, run: Run): Promise<TestEnd> {
   for (const path of test.kind === "query" ? [test.query] : [test.forward, test.back]) {
     if (path !== undefined) requireCollected(id, path, request.task);
   }

@@ -197,7 +197,7 @@ export const PREVENTIONS: readonly Prevention[] = [
   {
     code: "FR",
     what: "a query must read a table, so constants are no answer",
-    file: "src/verifier/sql-judge.ts",
+    file: "src/verifier/sql-difference.ts",
     from: "  if (read.length === 0) return READS_NO_TABLE;\n",
     to: "",
     testFile: SQL_TEST,
