@@ -183,6 +183,22 @@ test("a file the agent did not make, or whose name it chose itself, is a failed 
   expect(tests.map(({ status }) => status)).toEqual(["error", "error"]);
 });
 
+test("no name an agent chooses, though it be a word of the hidden tests, makes its failure a fault of the task", async () => {
+  const contract = {
+    state: "declared",
+    files: [{ path: "/app/name.txt", required: true }],
+    bytesMax: 9_999,
+    entriesMax: 9,
+  } as const;
+  const name = 'name = (s.artifacts / "app" / "name.txt").read_text()\n';
+  const read = `${name}(s.artifacts / "app" / name).read_text()`;
+  const called = `${name}s.subject.call(name + ":mean", [])`;
+  for (const chosen of ["import", "artifacts", "app", "../name.txt"]) {
+    const { tests } = await rig.grade(unit({ read, called }, "", { contract }), [file("/app/name.txt", chosen)]);
+    expect(tests.map(({ status }) => status)).toEqual(["error", "error"]);
+  }
+});
+
 test("a call of a module that neither the contract nor the environment provides names the field to mend", async () => {
   const contract = {
     state: "declared",

@@ -134,8 +134,12 @@ function refuseUnprovided(asked: CallRequest | RunRequest, { task }: GradeReques
   const isCollected = contract.state === "declared" && contract.files.some((rule) => isBelow(path, rule.path));
   if (isCollected || !isBelow(path, workdir) || task.files.some((file) => file.path === path)) return;
   const hidden = verifier.kind === "tests" ? verifier.files : [];
-  const isLiteral = hidden.some((file) => Buffer.from(file.bytes).includes(asked.path));
-  if (!isLiteral) return;
+  // Between a quote and the name of its function: a path that is any word of a test, or part of one, may be the agent's.
+  const isWritten = hidden.some(({ bytes }) => {
+    const text = Buffer.from(bytes).toString("utf8");
+    return [`"`, `'`, "`"].some((quote) => text.includes(`${quote}${asked.path}:`));
+  });
+  if (!isWritten) return;
   throw new Failure(
     "verifier_crashed",
     `The hidden tests of ${task.key} call ${path}, which neither its contract collects nor its environment holds; name it in task.toml, [sandlot.contract] files.`,

@@ -56,12 +56,19 @@ function blameUncollected(cause) {
   const name = cause.path.slice(ARTIFACTS.length);
   if (collected.some((root) => name === root || name.startsWith(`${root.replace(/\/$/, "")}/`))) return;
   const source = readFileSync(`${folder}/${file}`, "utf8");
-  if (!name.split("/").every((part) => source.includes(part))) return;
+  if (!isWritten(source, name)) return;
   const remedy = "name it in task.toml, [sandlot.contract] files";
   send({
     kind: "fault",
     text: `tests/${file} reads ${name}, which the contract of the task does not collect; ${remedy}`,
   });
+}
+
+/** Whether the test spells the name right after the folder of artifacts; a name it read could repeat any word of it. */
+function isWritten(source, name) {
+  const parts = name.split("/").filter((part) => part !== "");
+  const escaped = parts.map((part) => part.replace(/[^\w]/g, "\\$&"));
+  return new RegExp(`${["artifacts", ...escaped].join("[\\s\"'`/,+)}]+")}(?:["'\`/\\s)]|$)`).test(source);
 }
 
 function statusOf(error) {

@@ -7,6 +7,7 @@ program) is a fault of the task's, and the runner is told of the first touch.
 """
 import errno
 import os
+import re
 import sys
 
 ARTIFACTS = "/artifacts/"
@@ -49,8 +50,7 @@ class Guard:
         """Only for a name the test itself writes out: one that came from the agent could be any."""
         name = path[len(ARTIFACTS) - 1 :]
         is_collected = any(name == root or name.startswith(root.rstrip("/") + "/") for root in self.collected)
-        is_literal = all(part in self.source for part in name.split("/"))
-        if not is_collected and is_literal and not os.path.lexists(path):
+        if not is_collected and is_written(self.source, name) and not os.path.lexists(path):
             self.fault(f"reads {name}, which the contract of the task does not collect; name it in task.toml, [sandlot.contract] files")
 
     def blame(self, test_id, error):
@@ -62,6 +62,13 @@ class Guard:
     def fault(self, text):
         self.link.send(kind="fault", text=f"tests/{self.file} {text}")
         os._exit(1)
+
+
+def is_written(source, name):
+    """Whether the test spells the name right after the folder of artifacts; a name it read could repeat any word of it."""
+    between = r"""[\s"'`/,+)}]+"""
+    parts = [re.escape(part) for part in name.split("/") if part]
+    return re.search(between.join(["artifacts", *parts]) + r"""(?:["'`/\s)]|$)""", source) is not None
 
 
 def run_path(event, args):
