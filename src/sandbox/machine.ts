@@ -136,7 +136,7 @@ async function answerCommand(
 
 /**
  * Whether the first command of a machine shows that others can be started. Asked to run a folder, only the kernel's last
- * word counts: any earlier step that failed, such as joining a group, would fail for every command.
+ * word counts: an earlier step that failed, such as joining a group, would fail for every command.
  */
 export function isFirstAnswer(
   { exitCode, startError }: Pick<ExecResult, "exitCode" | "startError">,
