@@ -107,7 +107,7 @@ test.each([
   ["a program", "\\operatorname{Assign}(x, 1)"],
   ["an assignment", "x := 1"],
   ["a long number", "9".repeat(1_900)],
-])("%s neither hangs nor passes, and the next question is answered", { timeout: 120_000 }, async (_name, answer) => {
+])("%s neither hangs nor passes, and the next question is answered", async (_name, answer) => {
   expect(await equal(answer, "1")).toBe(false);
   expect(await equal("x+x", "2x")).toBe(true);
 });
@@ -126,7 +126,7 @@ test("a question leaves nothing to the next: the order changes no answer", async
       expect([answer, await equal(answer, expected)]).toEqual([answer, isEqual]);
 });
 
-test("fractions are equal exactly when their cross products are", { timeout: 60_000 }, async () => {
+test("fractions are equal exactly when their cross products are", async () => {
   const whole = fc.integer({ min: -40, max: 40 });
   const part = fc.integer({ min: 1, max: 12 });
   await fc.assert(

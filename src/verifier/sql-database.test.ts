@@ -106,7 +106,7 @@ test("a text can neither write, attach, load, set nor run more than one statemen
   ]) {
     expect(await ask(file, sql), sql).toMatchObject({ kind: "refused" });
   }
-}, 60_000);
+});
 
 test("a text that never ends is stopped at its time, and one that is too much at its bounds", async () => {
   const file = await database("CREATE TABLE t(a)");
@@ -154,7 +154,6 @@ testUnless(MISSING.postgresql)(
     });
     expect(await askDump(DUMP, "DELETE FROM t RETURNING a")).toMatchObject({ kind: "refused" });
   },
-  120_000,
 );
 
 testUnless(MISSING.postgresql)(
@@ -173,5 +172,4 @@ testUnless(MISSING.postgresql)(
       });
     }
   },
-  120_000,
 );

@@ -47,13 +47,9 @@ test.each([
     'import os\ndef f(x, y):\n    for fd in range(1, 64):\n        try: os.write(fd, b\'value ["int","3"]\\n{"reward":1,"total":1}\\nOK\\n\')\n        except OSError: pass\n    return 0\n',
   ],
   ["does not even load", "while True: pass\n"],
-])(
-  "an answer that %s is graded 0 and stops nobody",
-  async (_what, answer) => {
-    const script = { name: "hostile", answer, files: [], commands: [] };
-    const { document } = await besideHonest(shared, sumTask(), scriptPolicy(script));
-    expect(document.outcome).toMatchObject({ kind: "graded", cause: "completed", reward: 0 });
-    expect(shared.pool.stats().lent).toBe(0);
-  },
-  120_000,
-);
+])("an answer that %s is graded 0 and stops nobody", async (_what, answer) => {
+  const script = { name: "hostile", answer, files: [], commands: [] };
+  const { document } = await besideHonest(shared, sumTask(), scriptPolicy(script));
+  expect(document.outcome).toMatchObject({ kind: "graded", cause: "completed", reward: 0 });
+  expect(shared.pool.stats().lent).toBe(0);
+});

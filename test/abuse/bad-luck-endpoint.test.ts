@@ -67,5 +67,4 @@ test.each(FAULTS)(
     expect(document.outcome).not.toHaveProperty("reward");
     expect(shared.pool.stats().lent).toBe(0);
   },
-  120_000,
 );

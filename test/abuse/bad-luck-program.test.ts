@@ -38,7 +38,7 @@ test("an agent that forks, fills memory and disk, prints 1 GiB, ignores TERM, ki
   const failed = document.tests.filter((one) => one.status !== "passed");
   expect([document.outcome, failed]).toMatchObject([{ kind: "graded", cause: "completed", reward: 1 }, []]);
   expect(shared.pool.stats().lent).toBe(0);
-}, 180_000);
+});
 
 const HOSTILE_PROGRAMS = [
   ["forks without end", "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass\n"],
@@ -65,13 +65,9 @@ const HOSTILE_PROGRAMS = [
   ],
 ] as const;
 
-test.each(HOSTILE_PROGRAMS)(
-  "a program that %s while it is graded earns 0 and stops nobody",
-  async (_what, program) => {
-    const write = `cat > /app/tally/__init__.py <<'HOSTILE'\n${program}HOSTILE`;
-    const { document } = await besideHonest(shared, task, solvedThen(task, [write]));
-    expect(document.outcome).toMatchObject({ kind: "graded", cause: "completed", reward: 0 });
-    expect(shared.pool.stats().lent).toBe(0);
-  },
-  180_000,
-);
+test.each(HOSTILE_PROGRAMS)("a program that %s while it is graded earns 0 and stops nobody", async (_what, program) => {
+  const write = `cat > /app/tally/__init__.py <<'HOSTILE'\n${program}HOSTILE`;
+  const { document } = await besideHonest(shared, task, solvedThen(task, [write]));
+  expect(document.outcome).toMatchObject({ kind: "graded", cause: "completed", reward: 0 });
+  expect(shared.pool.stats().lent).toBe(0);
+});

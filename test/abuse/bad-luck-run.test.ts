@@ -31,7 +31,7 @@ beforeAll(async () => {
   command.child.kill("SIGKILL");
   await command.end;
   checkpoints = join(folder, "runs", runId, "checkpoints");
-}, 120_000);
+});
 
 afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
@@ -77,7 +77,6 @@ test.each(DAMAGES)(
     await rename(join(folder, "aside"), join(checkpoints, newest));
     expect(await weightsByStep()).toEqual(before);
   },
-  60_000,
 );
 
 test("a run whose reference checkpoint is gone does not go on with another one", async () => {
@@ -85,7 +84,7 @@ test("a run whose reference checkpoint is gone does not go on with another one",
   const { code, stderr } = await resume();
   expect([code, stderr]).toEqual([2, expect.stringMatching(/no checkpoint sft-done.*the reference of this run/)]);
   await rename(join(folder, "aside"), join(checkpoints, "sft-done"));
-}, 60_000);
+});
 
 test("with the newest checkpoint moved away a run goes on from the one before, to the weights it had reached", async () => {
   const [newest] = await newestCheckpoints();
@@ -96,7 +95,7 @@ test("with the newest checkpoint moved away a run goes on from the one before, t
   expect(lastObject(end)).toMatchObject({ runId, state: "done", stepCount: 8 });
   const after = await weightsByStep();
   for (const [step, sha256] of before) expect([step, after.get(step)]).toEqual([step, sha256]);
-}, 120_000);
+});
 
 testUnless(MISSING.root)(
   "a full disk ends a run by naming its folder and what to do, and with room it goes on to its end",
@@ -119,5 +118,4 @@ testUnless(MISSING.root)(
       execFileSync("umount", [disk]);
     }
   },
-  120_000,
 );

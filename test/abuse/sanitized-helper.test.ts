@@ -49,7 +49,7 @@ beforeAll(() => {
     helperPath: join(folder, "helper"),
     proxy: SMALL_INTERNET,
   });
-}, 120_000);
+});
 
 afterAll(async () => {
   await provider?.close();
@@ -59,7 +59,7 @@ afterAll(async () => {
 const expectNoLeaks = async (): Promise<void> => undefined;
 
 for (const one of SANDBOX_CASES.filter(({ number }) => !LEFT_OUT.includes(number)))
-  test(caseTitle(one), { timeout: 120_000 }, async (context) => {
+  test(caseTitle(one), async (context) => {
     if (provider === null) return context.skip(whyNot ?? "not built");
     const outcome = await runCase(one, { provider, request: REQUEST, expectNoLeaks });
     if (outcome.kind === "skipped") context.skip(outcome.reason);

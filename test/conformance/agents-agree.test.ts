@@ -14,7 +14,7 @@ import { namespaceProvider } from "../../src/sandbox/provider-namespace.ts";
 import { describeUnless, MISSING } from "../support/unless.ts";
 import { OPTIONS, REQUEST } from "./sandbox-parts.ts";
 
-const CASE_MS = 60_000;
+const CASE_MS = 180_000;
 
 interface Call {
   readonly title: string;

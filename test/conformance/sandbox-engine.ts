@@ -20,7 +20,7 @@ import type { EngineProcess } from "../support/engine-process.ts";
 import { OPTIONS, output, REQUEST, text } from "./sandbox-parts.ts";
 
 const NEVER = new AbortController().signal;
-const CASE_MS = 90_000;
+const CASE_MS = 180_000;
 
 /** Declares the cases inside the caller's test file. */
 export function engineCases(engine: EngineProcess): void {

@@ -95,7 +95,7 @@ test("task check lists each check, and exits 1 naming a task whose oracle is bro
   };
   expect(tasks[0]?.verdict).toBe("invalid");
   expect(tasks[0]?.checks).toContainEqual(expect.objectContaining({ id: "oracle-passes", status: "fail" }));
-}, 240_000);
+});
 
 test("task check of a folder that is no valid task exits 1 and names the file and the field", async () => {
   await cp(join(ROOT, "tasks", "repair-python-statistics"), join(folder, "repair"), { recursive: true });

@@ -9,7 +9,7 @@ import { openMachinery } from "./machinery.ts";
 import { honestPolicies, type Pair, pairsOf, tryHonest, trySeparate, tryShared } from "./suite.ts";
 
 /** Three sandboxes an episode, on a machine that runs the rest of the suite beside it. */
-const EPISODE_MS = 180_000;
+const EPISODE_MS = 300_000;
 const isLong = process.env["SANDLOT_TEST_SIZE"] === "long";
 const SEEDS = isLong ? 20 : 1;
 const seeds = Array.from({ length: SEEDS }, (_, index) => index + 1);

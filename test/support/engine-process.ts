@@ -10,8 +10,8 @@ import { systemRuntime } from "../../src/runtime/system.ts";
 import type { EngineKind } from "../../src/sandbox/engine/engine-client.ts";
 import { engineClient } from "../../src/sandbox/engine/engine-client.ts";
 
-const START_MS = 20_000;
-const STOP_MS = 20_000;
+const START_MS = 60_000;
+const STOP_MS = 60_000;
 
 export interface EngineProcess {
   readonly kind: EngineKind;
