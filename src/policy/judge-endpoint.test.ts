@@ -92,6 +92,12 @@ test("a refusal, which the work may have provoked, is an answer that says yes to
   expect((await ask(request())).text).toBe("I cannot say.");
 });
 
+test("an answer that a filter of content withheld, which the work may have provoked, says yes to nothing, too", async () => {
+  const plan = { kind: "reply", isWhole: true, reply: { text: "", finishReason: "content_filter" } } as const;
+  const { ask } = await judge(plan);
+  expect((await ask(request())).text).toBe("withheld by a content filter");
+});
+
 test("a grading that is given up ends the call", async () => {
   const { ask } = await judge({ kind: "silence" });
   const controller = new AbortController();

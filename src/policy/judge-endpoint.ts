@@ -106,9 +106,12 @@ async function send(
 
 function replyOf(raw: string, asked: string, endpoint: string, redact: (text: string) => string): JudgeReply {
   const answer = parsed(raw);
-  const message = member(firstOf(member(answer, "choices")), "message");
+  const choice = firstOf(member(answer, "choices"));
+  const message = member(choice, "message");
+  const isFiltered = member(choice, "finish_reason") === "content_filter";
   // The work may have provoked a refusal, so it is an answer, that fits no question, and not a fault of the endpoint.
-  const text = member(message, "content") || member(message, "refusal");
+  const text =
+    member(message, "content") || member(message, "refusal") || (isFiltered && "withheld by a content filter");
   if (typeof text !== "string" || text === "")
     throw new Failure("endpoint_invalid", "The judge's endpoint answered without content.");
   const model = member(answer, "model");
