@@ -4,6 +4,7 @@
  */
 import { styleText } from "node:util";
 import type { Command } from "commander";
+import { jsonLine } from "./escape.ts";
 
 export type Paint = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
@@ -56,7 +57,7 @@ export function cliContext(options: GlobalOptions): CliContext {
     stream,
     print: (text) => void stream.write(`${text}\n`),
     json: (value) => {
-      if (isJson) process.stdout.write(`${JSON.stringify(value)}\n`);
+      if (isJson) process.stdout.write(`${jsonLine(value)}\n`);
     },
     paint: (style, text) => (isColored ? styleText(style, text, { validateStream: false }) : text),
   };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { printable, printableLine } from "./escape.ts";
+import { jsonLine, printable, printableLine } from "./escape.ts";
 
 test("a control sequence in a policy's text cannot reach the terminal", () => {
   expect(printable("\u001b[2Jgone\u0007")).toBe("\\x1b[2Jgone\\x07");
@@ -29,4 +29,11 @@ test("whatever comes in, no control character but newline and tab comes out", ()
       expect(printableLine(text)).not.toMatch(/[\n\t]/);
     }),
   );
+});
+
+test("JSON says the same to a program and gives a terminal nothing to obey", () => {
+  const value = { text: "a\u009b31m\u001b[2J\u202e\u{e0041}\u007f\n\ud800é", "k\u009d": [1, null] };
+  const text = jsonLine(value);
+  expect(JSON.parse(text)).toEqual(value);
+  expect(text).toMatch(/^[ -~é]+$/);
 });

@@ -20,3 +20,13 @@ export function printable(text: string): string {
 export function printableLine(text: string): string {
   return printable(text).replaceAll("\n", "\\n").replaceAll("\t", "\\t");
 }
+
+/** JSON of a value on one line, with the same characters as escapes: a reader gets the same text, a terminal obeys none. */
+export function jsonLine(value: unknown): string {
+  return JSON.stringify(value).replace(UNSAFE, (character) =>
+    character
+      .split("")
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+      .join(""),
+  );
+}

@@ -9,7 +9,7 @@ import { type Failure, toFailure } from "../core/errors.ts";
 import { addCompletion } from "./completion.ts";
 import { addDoctor } from "./doctor.ts";
 import { addEpisode } from "./episode.ts";
-import { printable } from "./escape.ts";
+import { jsonLine, printable } from "./escape.ts";
 import { addEvaluate } from "./evaluate.ts";
 import { EXIT, exitCodeOf } from "./exit-code.ts";
 import { addFinding } from "./finding.ts";
@@ -97,7 +97,7 @@ function report(error: unknown, argv: readonly string[]): number {
 }
 
 function printJsonError(code: string, message: string, exitCode: number): void {
-  process.stdout.write(`${JSON.stringify({ error: { code, message, exitCode } })}\n`);
+  process.stdout.write(`${jsonLine({ error: { code, message, exitCode } })}\n`);
 }
 
 function stackOf(failure: Failure): string {
