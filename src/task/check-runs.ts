@@ -135,6 +135,10 @@ function earnsAll(runs: readonly Run[], name: string, file: string | null): Find
   for (const [index, run] of runs.entries()) {
     if (rewardOf(run) >= 1 - TOLERANCE) continue;
     const failing = run.tests.filter(({ status }) => status !== "passed");
+    if (failing.length === 0) {
+      const evidence = `run ${index + 1} of ${name} earned ${shown(rewardOf(run))} though no test failed: what is measured or judged gave less than 1; make it as fast as the reference, or widen the tier's noise`;
+      return { status: "fail", evidence, file };
+    }
     // A runner that could not load a file reports nothing of it, and says why with the first test of all.
     const speaker = failing[0]?.status === "missing" ? run.tests[0] : failing[0];
     const detail = (speaker?.detail ?? "")

@@ -99,6 +99,15 @@ test("the oracle, nothing, each wrong solution and each alternative are run as o
   expect(runs.sort()).toEqual(names.flatMap((name) => [0, 1, 2].map((repeat) => `${name} ${repeat}`)));
 });
 
+test("an oracle that passes each test and is not fast enough is told so", async () => {
+  const { tests } = graded([UNIT, BOUNDARY]);
+  const slow: ScriptRun = { tests, outcome: graded([UNIT]).outcome };
+  const report = await check((task, script) => (script?.name === "oracle" ? slow : honest(task, script)));
+  expect(finding(report, "oracle-passes").evidence).toMatch(
+    /earned 0\.5 though no test failed.*as fast as the reference/,
+  );
+});
+
 test("a fault planted in the oracle makes the task invalid, and names the oracle and the tests it fails", async () => {
   const report = await check((task, script) => (script?.name === "oracle" ? graded([UNIT]) : honest(task, script)));
   expect(report.verdict).toBe("invalid");

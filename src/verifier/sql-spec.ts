@@ -22,11 +22,18 @@ const shared = {
   /** Two floats may differ by this share of the larger. */
   tolerance: z.number().min(0).max(0.01).default(1e-9),
 };
+const DATASETS_MIN = 3;
+
 const querySchema = z.strictObject({
   ...shared,
   /** The artifact with the text; absent where it is the submitted answer. */
   query: path.optional(),
-  datasets: z.array(dataset).min(3),
+  datasets: z
+    .array(dataset)
+    .min(
+      DATASETS_MIN,
+      `has fewer than ${DATASETS_MIN} data sets; add some, such as one with ties and one without rows`,
+    ),
   columns: z.array(column).min(1).optional(),
   ordered: z.boolean().default(false),
   /** Base tables that the plan must read, `any` for one at least, `none` where constants may be right. */
