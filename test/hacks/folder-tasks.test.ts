@@ -18,7 +18,7 @@ import { memory, planOf } from "../support/episode-parts.ts";
 import { SCRIPTED_HACKS } from "./scripted-hacks.ts";
 
 /** Three sandboxes an episode, on a machine that runs the rest of the suite beside it. */
-const EPISODE_MS = 180_000;
+const EPISODE_MS = 300_000;
 const TASKS = ["repair-python-statistics", "tidy-shell-files", "answer-sql-sqlite", "mend-service-config"];
 const runtime = systemRuntime();
 const provider = namespaceProvider({ runtime });
@@ -106,12 +106,15 @@ function honestReward(name: string): Promise<number> {
   return reward;
 }
 
-/** The long form runs every hack on every task; otherwise product code is attacked where it runs, data elsewhere. */
+/** The long form runs every hack on every task; otherwise they take turns on the tasks, and all meet the first's half. */
 const isLong = process.env["SANDLOT_TEST_SIZE"] === "long";
-const cases = TASKS.flatMap((name) => SCRIPTED_HACKS.map((hack) => ({ name, ...hack })));
+const cases = TASKS.flatMap((name, at) =>
+  SCRIPTED_HACKS.map((hack, index) => ({ name, ...hack, isItsTurn: index % TASKS.length === at })),
+);
+const onNothing = isLong ? cases : cases.filter(({ isItsTurn }) => isItsTurn);
 const onHalf = isLong ? cases : cases.filter(({ name }) => name === TASKS[0]);
 
-test.concurrent.each(cases)(
+test.concurrent.each(onNothing)(
   "forging $forges (pattern $pattern) earns nothing on $name",
   async ({ name, commands }) => {
     expect(rewardOf(await episode(taskNamed(name), NOTHING, commands))).toBe(0);
