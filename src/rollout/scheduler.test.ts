@@ -96,6 +96,28 @@ test("every planned episode is run once and ends done, never more at once than p
   expect(await store.counts(runId)).toMatchObject({ done: 40, ready: 0, leased: 0 });
 });
 
+test("records that end close together are stored and followed by one claim, and the last of all waits for nobody", async () => {
+  await store.plan(runId, examplePlan(8, 4));
+  let claims = 0;
+  const counted: Store = {
+    ...store,
+    claim: (request) => {
+      claims += 1;
+      return store.claim(request);
+    },
+  };
+  // A wait that never ends by itself: whoever waits for another time than that all have ended waits for ever.
+  const patient = { ...runtime, timer: () => () => undefined };
+  const { run } = runner(() => GRADED);
+  const staggered: EpisodeRunner = async (plan, signal) => {
+    await runtime.sleep(plan.member * 20, signal);
+    return run(plan, signal);
+  };
+  expect(await runReadyEpisodes(options(staggered, { store: counted, runtime: patient }))).toBe("idle");
+  expect(await store.counts(runId)).toMatchObject({ done: 32 });
+  expect(claims).toBeLessThan(14);
+});
+
 test("an infrastructure failure is tried again with the same seeds, and the reward of the good attempt counts", async () => {
   await store.plan(runId, examplePlan(1, 4));
   const seeds = new Map<string, Set<bigint>>();

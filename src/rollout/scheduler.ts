@@ -47,6 +47,8 @@ export type SchedulerEnd = "idle" | "drained";
 
 const WORKER_ID = "worker-1";
 const POLL_MS = 50;
+/** Most that a record waits for others to be stored with it. */
+const GATHER_MS = 100;
 
 /**
  * Resolves `idle` when no episode up to `groupTo` is ready or leased, `drained` when stopped before.
@@ -66,6 +68,7 @@ export async function runReadyEpisodes(options: SchedulerOptions): Promise<Sched
       .finally(() => naps.delete(over));
     naps.add(over);
   };
+  const gathered = gathering(runtime);
   let fatal: unknown = null;
   const stop = (): boolean => drain.aborted || abort.aborted || fatal !== null;
   try {
@@ -74,7 +77,7 @@ export async function runReadyEpisodes(options: SchedulerOptions): Promise<Sched
       if (!stop() && free > 0) {
         const leases = await store.claim({ runId, workerId: WORKER_ID, episodesMax: free, leaseMs, groupTo });
         for (const lease of leases) {
-          const work = runLease(lease, options, nap).catch((error: unknown) => {
+          const work = runLease(lease, options, nap, gathered).catch((error: unknown) => {
             fatal ??= error;
           });
           running.add(work);
@@ -98,26 +101,67 @@ export async function runReadyEpisodes(options: SchedulerOptions): Promise<Sched
   }
 }
 
-/** `onRetry` is told how many milliseconds from now the episode may run again. */
-async function runLease(lease: Lease, options: SchedulerOptions, onRetry: (ms: number) => void): Promise<void> {
-  const { runtime, runId } = options;
-  const record = await options.runEpisode(
-    {
-      ...options.resolve(lease),
-      runId,
-      groupId: `${runId}-g${lease.groupNo}`,
-      episodeId: `${runId}-${lease.episodeNo}`,
-      member: lease.member,
-      attempt: lease.attempt,
-      fence: lease.fence,
-      split: lease.split,
-      samplingSeed: BigInt(lease.samplingSeed),
-      gradingSeed: BigInt(lease.gradingSeed),
-      queuedMs: Math.max(0, runtime.now() - lease.readyAt),
-      mayReuseVerdict: true,
+interface Gathering {
+  /** As `work`; what it gives is held until other work has ended too. */
+  readonly withOthers: <T>(work: Promise<T>) => Promise<T>;
+}
+
+/**
+ * Holds what has ended until others have too, so that one commit, one pack and one claim serve many: each costs more
+ * than the record of a short episode. Once nothing is at work any more nobody is held, for there is nothing to wait for.
+ */
+function gathering(runtime: Runtime): Gathering {
+  let working = 0;
+  let held: (() => void)[] = [];
+  let disarm: (() => void) | null = null;
+  const letGo = (): void => {
+    disarm?.();
+    disarm = null;
+    const all = held;
+    held = [];
+    for (const go of all) go();
+  };
+  const together = (): Promise<void> =>
+    new Promise((resolve) => {
+      held.push(resolve);
+      if (working === 0) letGo();
+      else disarm ??= runtime.timer(GATHER_MS, letGo);
+    });
+  return {
+    async withOthers(work) {
+      working += 1;
+      const result = await work.finally(() => {
+        working -= 1;
+      });
+      await together();
+      return result;
     },
-    options.abort,
-  );
+  };
+}
+
+/** `onRetry` is told how many milliseconds from now the episode may run again. */
+async function runLease(
+  lease: Lease,
+  options: SchedulerOptions,
+  onRetry: (ms: number) => void,
+  gathered: Gathering,
+): Promise<void> {
+  const { runtime, runId } = options;
+  const plan: EpisodePlan = {
+    ...options.resolve(lease),
+    runId,
+    groupId: `${runId}-g${lease.groupNo}`,
+    episodeId: `${runId}-${lease.episodeNo}`,
+    member: lease.member,
+    attempt: lease.attempt,
+    fence: lease.fence,
+    split: lease.split,
+    samplingSeed: BigInt(lease.samplingSeed),
+    gradingSeed: BigInt(lease.gradingSeed),
+    queuedMs: Math.max(0, runtime.now() - lease.readyAt),
+    mayReuseVerdict: true,
+  };
+  const record = await gathered.withOthers(options.runEpisode(plan, options.abort));
   const retryInMs = await settle(lease, record, options);
   if (retryInMs !== null) onRetry(retryInMs);
 }
