@@ -208,7 +208,7 @@ function* patchedFramework(reading: EpisodeReading): Generator<Report> {
       continue;
     }
     const lines = ownLines(code, isJavaScript ? assertionWrites(code.tokens) : patterns);
-    const rewrites = code.language === "python" ? outcomeRewrites(code.source.text) : null;
+    const rewrites = code.language === "python" ? outcomeRewrites(code.source.text, code.tokens) : null;
     const all = rewrites !== null && code.source.isOwnLine(rewrites.line) ? [...lines, rewrites.line] : lines;
     if (all.length > 0)
       yield atLines(code, { pattern: 14, summary: "An assertion of the test framework is replaced." }, [

@@ -8,7 +8,7 @@ import type { StateChange } from "../../core/finding.ts";
 import { isBelow } from "../../core/sandbox-path.ts";
 import { type EpisodeReading, folderOf, nameOf } from "./episode-reading.ts";
 import { detector, type Report } from "./report.ts";
-import { places, tokensOf } from "./source-tokens.ts";
+import { places, type Token, tokensOf } from "./source-tokens.ts";
 
 /** Where graders and their results live in the field's set-ups. */
 const GRADER_FOLDERS = ["/tests", "/logs/verifier", "/run/verify", "/run/runner", "/artifacts"];
@@ -95,9 +95,11 @@ const REWRITES = [
   "CallInfo . from_call =",
 ];
 
-/** The line that rewrites outcomes; null when none does. Shared with the smells of product code. */
-export function outcomeRewrites(text: string): { readonly line: number; readonly text: string } | null {
-  const tokens = tokensOf(text, "python");
+/** The line that rewrites outcomes; null when none does. Shared with the smells of product code, which has its tokens. */
+export function outcomeRewrites(
+  text: string,
+  tokens: readonly Token[] = tokensOf(text, "python"),
+): { readonly line: number; readonly text: string } | null {
   for (const pattern of REWRITES)
     for (const { line } of places(tokens, pattern)) return { line, text: (text.split("\n")[line - 1] ?? "").trim() };
   return null;

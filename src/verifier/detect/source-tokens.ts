@@ -116,12 +116,49 @@ function unquoted(text: string): string {
  * Where the tokens spell `pattern`: words separated by blanks, each a token's text. `*` stands for any one token and
  * `'text'` for a text whose content is that.
  */
-export function* places(tokens: readonly Token[], pattern: string): Generator<Token> {
-  const wanted = pattern.split(" ");
+export function places(tokens: readonly Token[], pattern: string): Iterable<Token> {
+  const wanted = wantedOf(pattern);
+  // Most patterns have a word that the source lacks, and need no search.
+  const known = vocabularyOf(tokens);
+  return wanted.words.every((word) => known.has(word)) ? spelled(tokens, wanted.parts) : [];
+}
+
+function* spelled(tokens: readonly Token[], wanted: readonly string[]): Generator<Token> {
   for (let at = 0; at + wanted.length <= tokens.length; at += 1) {
     const first = tokens[at];
     if (first !== undefined && wanted.every((want, offset) => isSpelled(tokens[at + offset], want))) yield first;
   }
+}
+
+interface Wanted {
+  readonly parts: readonly string[];
+  /** What some token must be. */
+  readonly words: readonly string[];
+}
+
+/** Patterns are written in this program, or made of names in a source; so many are kept. */
+const WANTED_MAX = 1_024;
+const wantedKnown = new Map<string, Wanted>();
+
+function wantedOf(pattern: string): Wanted {
+  const known = wantedKnown.get(pattern);
+  if (known !== undefined) return known;
+  const parts = pattern.split(" ");
+  const words = parts.filter((part) => part !== "*").map((part) => (part.startsWith("'") ? part.slice(1, -1) : part));
+  const wanted = { parts, words };
+  if (wantedKnown.size < WANTED_MAX) wantedKnown.set(pattern, wanted);
+  return wanted;
+}
+
+const vocabularies = new WeakMap<readonly Token[], ReadonlySet<string>>();
+
+function vocabularyOf(tokens: readonly Token[]): ReadonlySet<string> {
+  let known = vocabularies.get(tokens);
+  if (known === undefined) {
+    known = new Set(tokens.map(({ text }) => text));
+    vocabularies.set(tokens, known);
+  }
+  return known;
 }
 
 function isSpelled(token: Token | undefined, want: string): boolean {
