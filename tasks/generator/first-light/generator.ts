@@ -7,7 +7,15 @@ import { Failure } from "../../../src/core/errors.ts";
 import { canonicalJson } from "../../../src/core/json.ts";
 import { deriveSeed, randomFrom } from "../../../src/core/random.ts";
 import type { SandboxLimits } from "../../../src/core/sandbox.ts";
-import type { MatchSubject, Script, Task, TaskGenerator, TaskLimits, WrongSolution } from "../../../src/core/task.ts";
+import type {
+  MatchCase,
+  MatchSubject,
+  Script,
+  Task,
+  TaskGenerator,
+  TaskLimits,
+  WrongSolution,
+} from "../../../src/core/task.ts";
 import { ALPHABET } from "./alphabet.ts";
 import { hiddenCases, NEARLY_RIGHT_REWARD, TIERS } from "./cases.ts";
 import { demonstrations } from "./demonstration.ts";
@@ -83,7 +91,8 @@ export const generator: TaskGenerator = {
         kind: "match",
         tiers: TIERS,
         subject: SUBJECT,
-        cases: (gradingSeed) => hiddenCases(recipe, wrong, taskSeed, gradingSeed),
+        cases: (gradingSeed) =>
+          recently(`${taskSeed}:${gradingSeed}`, () => hiddenCases(recipe, wrong, taskSeed, gradingSeed)),
       },
       threshold: 1,
       gradingSeed: "fresh",
@@ -95,6 +104,20 @@ export const generator: TaskGenerator = {
     });
   },
 };
+
+/** The members of a group are graded on equal inputs, about at the same time; more groups than these are seldom under way. */
+const RECENT_MAX = 128;
+const recentCases = new Map<string, readonly MatchCase[]>();
+
+function recently(name: string, make: () => readonly MatchCase[]): readonly MatchCase[] {
+  const known = recentCases.get(name);
+  if (known !== undefined) return known;
+  const made = make();
+  const [oldest] = recentCases.keys();
+  if (recentCases.size >= RECENT_MAX && oldest !== undefined) recentCases.delete(oldest);
+  recentCases.set(name, made);
+  return made;
+}
 
 function knownSplit(split: string): SplitName {
   const found = SPLITS.find((name) => name === split);
