@@ -112,7 +112,8 @@ async function join(flight: Flight, signal: AbortSignal): Promise<Verdict> {
   } finally {
     signal.removeEventListener("abort", leave);
     flight.waiting -= 1;
-    if (flight.waiting === 0) flight.controller.abort(signal.reason);
+    // A reason of its own spares the error that would be made in its place, with its stack.
+    if (flight.waiting === 0) flight.controller.abort(signal.reason ?? "nobody waits for it any more");
   }
 }
 

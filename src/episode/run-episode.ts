@@ -203,7 +203,8 @@ async function untilAborted<T>(work: Promise<T>, signal: AbortSignal, runtime: R
   try {
     return await Promise.race([work, aborted]);
   } finally {
-    ended.abort();
+    // A reason of its own spares the error that would be made in its place, with its stack.
+    ended.abort("ended");
   }
 }
 
