@@ -9,7 +9,7 @@
  * Numbers are little-endian. One content is read by two ranged reads (footer with index, one block) and is checked
  * against its SHA-256, so damage is named and never returned as data.
  */
-import { createHash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompress } from "node:zlib";
 import { Failure } from "../core/errors.ts";
@@ -60,7 +60,7 @@ export interface PackIndex {
 }
 
 export function sha256(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
+  return hash("sha256", bytes, "hex");
 }
 
 /** The bytes of a pack. Equal hashes are stored once. Documents come first, so that lists read few blocks. */
