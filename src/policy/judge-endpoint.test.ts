@@ -110,3 +110,19 @@ test("a key that should be there and is not is said before anything is asked", (
   const options = { model: "m", baseUrl: "http://127.0.0.1:1", runtime: systemRuntime() };
   expect(() => openaiJudge({ ...options, keyVariable: "SANDLOT_NO_SUCH_KEY" })).toThrow(/SANDLOT_NO_SUCH_KEY/);
 });
+
+test("a key that the endpoint says back is in nothing that is recorded", async () => {
+  const key = "key-0123456789";
+  process.env["SANDLOT_TEST_JUDGE_KEY"] = key;
+  try {
+    const body = JSON.stringify({ model: `m ${key}`, choices: [{ message: { content: `yes ${key}` } }] });
+    const server = await openaiServer([{ kind: "garbage", body, contentType: "application/json" }]);
+    servers.push(server);
+    const options = { model: "m", baseUrl: server.baseUrl, keyVariable: "SANDLOT_TEST_JUDGE_KEY" };
+    const reply = await openaiJudge({ ...options, runtime: systemRuntime() }).ask(request());
+    expect(reply).toMatchObject({ model: "m [key]", text: "yes [key]" });
+    expect(JSON.stringify(reply)).not.toContain(key);
+  } finally {
+    delete process.env["SANDLOT_TEST_JUDGE_KEY"];
+  }
+});

@@ -11,6 +11,7 @@ import type { FileContent } from "../core/sandbox-files.ts";
 import type { SandboxPool } from "../core/sandbox-pool.ts";
 import type { MatchCase, MatchVerifierSpec, Task } from "../core/task.ts";
 import type { GradeRequest, TestResult, TestStatus } from "../core/verifier.ts";
+import { clipped } from "./clipped.ts";
 import { isRight, type MathEqual } from "./compare.ts";
 import {
   type AskedSubject,
@@ -179,7 +180,7 @@ async function endOf(reply: SubjectReply, { expected, compare }: MatchCase, math
   switch (reply.kind) {
     case "value":
       if (await isRight(reply.text, expected, compare, mathEqual)) return { status: "passed", detail: "" };
-      return { status: "failed", detail: `returned ${cut(reply.text)}, expected ${cut(canonicalPlain(expected))}` };
+      return { status: "failed", detail: `returned ${shown(reply.text)}, expected ${shown(canonicalPlain(expected))}` };
     case "raised":
       return { status: "error", detail: reply.detail };
     case "timeout":
@@ -189,10 +190,8 @@ async function endOf(reply: SubjectReply, { expected, compare }: MatchCase, math
   }
 }
 
-/** For people; a returned text is untrusted, so only printable ASCII stays. */
-function cut(text: string): string {
-  const short = text.length > DETAIL_CHARACTERS_MAX ? `${text.slice(0, DETAIL_CHARACTERS_MAX)}…` : text;
-  return short.replace(/[^ -~…]/g, "?");
+function shown(text: string): string {
+  return clipped(text, DETAIL_CHARACTERS_MAX);
 }
 
 function testResult(

@@ -7,6 +7,7 @@ import type { ExecResult } from "../core/exec.ts";
 import type { Runtime } from "../core/runtime.ts";
 import type { Sandbox } from "../core/sandbox.ts";
 import { asset } from "./asset.ts";
+import { clipped } from "./clipped.ts";
 
 /** Where an image may have its Node; nothing on PATH that came later can stand in for it. */
 export const NODE_PATHS = ["/usr/local/bin/node", "/usr/bin/node"] as const;
@@ -145,5 +146,5 @@ function endReply(result: ExecResult, isStarted: boolean): NodeReply {
 function readable(line: string): string {
   const hex = /"([0-9a-f]*)"\]$/.exec(line)?.[1] ?? "";
   const text = Buffer.from(hex, "hex").toString("utf16le");
-  return text.slice(0, DETAIL_CHARACTERS_MAX).replace(/[^ -~]/g, "?");
+  return clipped(text, DETAIL_CHARACTERS_MAX);
 }

@@ -1,8 +1,11 @@
 /** What is wrong with the answer of a text on one data set, in one sentence; null when nothing is. Pure. */
 
+import { clipped } from "./clipped.ts";
 import type { SqlReply, SqlRows, SqlSnapshot } from "./sql-engine.ts";
 import { cellOf, columnsDifference, rowsDifference } from "./sql-rows.ts";
 import type { SqlTest } from "./sql-spec.ts";
+
+const NAME_CHARACTERS_MAX = 120;
 
 type Found = Exclude<SqlReply, { readonly refused: string }>;
 
@@ -56,11 +59,11 @@ function snapshotDifference(found: SqlSnapshot, wanted: SqlSnapshot): string | n
   const names = [...new Set([...Object.keys(found.objects), ...Object.keys(wanted.objects)])].sort();
   for (const name of names) {
     const [has, wants] = [found.objects[name], wanted.objects[name]];
-    const said = name.slice(0, 120).replace(/[^ -~]/g, "?");
+    const said = clipped(name, NAME_CHARACTERS_MAX);
     if (wants === undefined) return `there is the ${said}, which does not belong there`;
     if (has === undefined) return `the ${said} is missing`;
     if (has.join("\n") !== wants.join("\n")) return `the ${said} has other columns or another text`;
   }
   const changed = Object.keys(wanted.data).find((name) => found.data[name] !== wanted.data[name]);
-  return changed === undefined ? null : `the rows of ${changed.slice(0, 120)} are not as expected`;
+  return changed === undefined ? null : `the rows of ${clipped(changed, NAME_CHARACTERS_MAX)} are not as expected`;
 }

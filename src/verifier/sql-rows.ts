@@ -3,6 +3,7 @@
  * asks for an order. A cell is the text the driver sent: one letter for its type, then the value; null is NULL.
  */
 import { Failure } from "../core/errors.ts";
+import { clipped } from "./clipped.ts";
 
 /** `i` integer, `f` float, `n` decimal, `t` text, `b` hex bytes, `o` boolean; null is NULL. Untrusted text. */
 export type SqlCell = string | null;
@@ -145,8 +146,6 @@ function shownCell(cell: SqlCell): string {
   return cell[0] === "f" && /^-?\d+$/.test(text) ? `${text}.0` : text;
 }
 
-/** A found value is untrusted, so only printable ASCII stays. */
 function clip(text: string): string {
-  const short = text.length > DETAIL_CHARACTERS_MAX ? `${text.slice(0, DETAIL_CHARACTERS_MAX)}…` : text;
-  return short.replace(/[^ -~…]/g, "?");
+  return clipped(text, DETAIL_CHARACTERS_MAX);
 }
