@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
+import { refuseCredentials, refuseHalfJudge, requireJudge } from "./app-address.ts";
 import type { AppOptions } from "./app-options.ts";
 import { openMachinery, requireSandboxes, runtime, SYSTEM_TEXT } from "./app-parts.ts";
 import type { ProviderName } from "./app-provider.ts";
@@ -60,8 +61,9 @@ export async function evaluateTarget(
     );
   }
   refuseCredentials("--base-url", options.baseUrl);
-  refuseCredentials("--judge-url", options.judge.endpoint === "" ? null : options.judge.endpoint);
+  refuseHalfJudge(options.judge);
   const { tasks, taskSet } = await tasksOf(target, options);
+  for (const task of tasks) requireJudge(task, options.judge);
   await requireSandboxes(options.provider);
   const store = await openStore({ folder: app.dataFolder, runtime, mode: "owner" });
   const defaults = recipeSchema.parse({});
@@ -112,23 +114,6 @@ export async function evaluateTarget(
     await chosen?.close();
     await store.close();
   }
-}
-
-/** The address is stored with the run and shown by `run show`; a secret in it would be too. */
-function refuseCredentials(flag: string, baseUrl: string | null): void {
-  if (baseUrl === null) return;
-  const url = URL.parse(baseUrl);
-  if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new Failure(
-      "config_invalid",
-      `${flag} is not an http or https address; write one such as http://127.0.0.1:8000/v1`,
-    );
-  }
-  if (url.username === "" && url.password === "" && url.search === "" && url.hash === "") return;
-  throw new Failure(
-    "config_invalid",
-    `${flag} holds a user, a password or a query, which would be stored with the run; name the endpoint's key by ${flag === "--base-url" ? "--key-variable" : "--judge-key-variable"} instead.`,
-  );
 }
 
 /** A trained run's model is shown the instruction alone, as in its training. */

@@ -55,14 +55,14 @@ export type RunRules = Pick<Recipe, "reward" | "endpoint" | "judge">;
 
 /**
  * Sandboxes, verifier, tools and the episode loop over them. The caller closes it, which destroys every sandbox.
- * Without `rules` cheating earns 0 and no verdict is given twice.
+ * Without `rules`, or with a judge alone, cheating earns 0 and no verdict is given twice.
  */
 export function openMachinery(
   sandbox: Recipe["sandbox"],
   cores: number,
   verdicts: VerdictMemory,
   systemText: string | null,
-  rules: RunRules | null = null,
+  rules: RunRules | Pick<Recipe, "judge"> | null = null,
 ): Machinery {
   const images = openImageStore({ runtime });
   const provider = openProvider(sandbox.provider, { runtime, images });
@@ -85,7 +85,7 @@ export function openMachinery(
     systemText,
     snapshots: sandbox.snapshots,
     detect: detectEpisode(),
-    ...(rules === null ? {} : ruled(rules)),
+    ...(rules === null || !("reward" in rules) ? {} : ruled(rules)),
     runtime,
     code: codeVersion(),
   });

@@ -1,5 +1,6 @@
 /** What is done to stored runs: grading again, detecting again, and a person's decisions on findings. */
 import { availableParallelism } from "node:os";
+import { refuseHalfJudge } from "./app-address.ts";
 import {
   judgeOf,
   openMachinery,
@@ -37,6 +38,8 @@ export interface RegradeOptions extends StoredRunOptions {
   readonly verifier: string;
   /** Training takes the new rewards from now on. */
   readonly isAdopted: boolean;
+  /** Who is asked what the run's judge did not answer; with an empty model the judge of the run. */
+  readonly judge: Recipe["judge"];
   /** Asks judges again instead of taking what they answered. */
   readonly isAskedAgain: boolean;
 }
@@ -46,8 +49,10 @@ const SANDBOXES_PER_GRADING = 2;
 
 /** Throws `run_live` and `store_locked` while another process writes the data folder. */
 export async function regrade(runId: string, options: RegradeOptions): Promise<RegradeReport> {
+  refuseHalfJudge(options.judge);
   return withRun(runId, options.dataFolder, async (store, run) => {
     const taskOf = await tasksOfRun(run, options.verifier === "current" ? null : options.verifier);
+    const judge = options.judge.model === "" ? judgeNamed(run) : options.judge;
     const provider = providerOf(run);
     await requireSandboxes(provider);
     const concurrency = 2 * availableParallelism();
@@ -58,9 +63,9 @@ export async function regrade(runId: string, options: RegradeOptions): Promise<R
       const grader = createGrader({
         pool: machinery.pool,
         runtime,
-        verifier: createVerifier({ runtime, judge: await judgeAgain(store, run, options.isAskedAgain) }),
+        verifier: createVerifier({ runtime, judge: await judgeAgain(store, run, judge, options.isAskedAgain) }),
         verdicts: verdictMemory(),
-        identity: verdictIdentityOn(machinery.images, judgeNamed(run)),
+        identity: verdictIdentityOn(machinery.images, judge),
       });
       const { isAdopted, onDone, signal } = options;
       return await regradeRun({
@@ -110,16 +115,25 @@ interface JudgeConfig {
 }
 
 /** Answers as the run's judge did, and asks only what it was not asked before; everything anew where that is wanted. */
-async function judgeAgain(store: Store, run: RunRow, isAskedAgain: boolean): Promise<JudgeEndpoint> {
-  const named = judgeNamed(run);
-  const endpoint = named === undefined ? null : judgeOf(named);
+async function judgeAgain(
+  store: Store,
+  run: RunRow,
+  named: JudgeConfig["judge"],
+  isAskedAgain: boolean,
+): Promise<JudgeEndpoint> {
+  // Opened where something is left to ask: its key may be gone by now, and stored answers need none.
+  let opened: JudgeEndpoint | null = null;
+  const ask: JudgeEndpoint["ask"] = async (request) => {
+    opened ??= (named && judgeOf(named)) ?? replayingJudge([], null);
+    return opened.ask(request);
+  };
   const records: JudgeRecord[] = [];
   for (const { episodeNo } of isAskedAgain ? [] : await store.episodes(run.runId)) {
     // A record that cannot be read is named when its turn comes.
     const stored = await store.trajectory(run.runId, episodeNo).catch(() => null);
     records.push(...(stored?.document.verification?.judge?.records ?? []));
   }
-  return replayingJudge(records, endpoint);
+  return replayingJudge(records, { ask });
 }
 
 /** The judge of a run; absent where it names none. */

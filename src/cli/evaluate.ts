@@ -5,10 +5,11 @@ import { action, type CliContext } from "./context.ts";
 import { evaluateTable } from "./evaluate-table.ts";
 import { EXIT } from "./exit-code.ts";
 import { findingsSection } from "./finding-text.ts";
+import { addJudgeOptions, type JudgeFlags, judgeNamed } from "./judge-option.ts";
 import { providerOption } from "./provider-option.ts";
 import { watchRun } from "./watch-run.ts";
 
-interface EvaluateFlags {
+interface EvaluateFlags extends JudgeFlags {
   readonly policy: string;
   readonly baseUrl?: string;
   readonly keyVariable?: string;
@@ -21,9 +22,6 @@ interface EvaluateFlags {
   readonly temperature: number;
   readonly snapshots: "none" | "turns";
   readonly provider: ProviderName;
-  readonly judge: string;
-  readonly judgeUrl: string;
-  readonly judgeKeyVariable: string;
   readonly failBelow?: number;
 }
 
@@ -31,7 +29,7 @@ interface EvaluateFlags {
 const COUNT_MAX = 100_000;
 
 export function addEvaluate(program: Command): void {
-  program
+  const command = program
     .command("evaluate")
     .summary("pass@1, pass@k and their intervals")
     .description("Runs a policy on tasks and reports how often it solves them, with 95 % intervals.")
@@ -56,15 +54,13 @@ export function addEvaluate(program: Command): void {
         .default("none"),
     )
     .addOption(providerOption())
-    .option("--judge <model>", "model that is asked where a task has a judge", "")
-    .option("--judge-url <url>", "base URL of the judge's OpenAI-compatible endpoint", "")
-    .option("--judge-key-variable <name>", "environment variable that holds the judge's key", "")
     .option("--fail-below <rate>", "exit 1 when pass@1 is below this rate", decimal(0, 1))
     .addHelpText(
       "after",
       "\nExamples:\n  sandlot evaluate tasks --policy oracle\n  sandlot evaluate tasks/generator/first-light --split held-out --policy latest --episodes 4 --k 1,4\n",
     )
     .action(action(evaluate));
+  addJudgeOptions(command);
 }
 
 async function evaluate(context: CliContext, args: readonly unknown[], flags: EvaluateFlags): Promise<number> {
@@ -82,7 +78,7 @@ async function evaluate(context: CliContext, args: readonly unknown[], flags: Ev
     temperature: flags.temperature,
     snapshots: flags.snapshots,
     provider: flags.provider,
-    judge: { endpoint: flags.judgeUrl, model: flags.judge, keyVariable: flags.judgeKeyVariable },
+    judge: judgeNamed(flags),
   };
   const { value: summary, signalExit } = await watchRun(context, "evaluate", (watched) =>
     app.evaluate(String(args[0]), options, { ...watched, dataFolder: app.dataFolder(process.env) }),

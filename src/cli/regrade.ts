@@ -9,6 +9,7 @@ import { EXIT } from "./exit-code.ts";
 import { findRun } from "./find-run.ts";
 import { cut } from "./finding-text.ts";
 import { countText, numberText, passRateText } from "./format.ts";
+import { addJudgeOptions, type JudgeFlags, judgeNamed } from "./judge-option.ts";
 import { withReader } from "./run.ts";
 import { stopSignals } from "./stop-signals.ts";
 import { pairsText, tableText } from "./table.ts";
@@ -18,7 +19,7 @@ const CHANGES_SHOWN = 20;
 const TELL_EVERY_MS = 2_000;
 
 export function addRegrade(program: Command): void {
-  program
+  const command = program
     .command("regrade")
     .summary("grade stored episodes with a changed verifier")
     .description(
@@ -37,6 +38,7 @@ export function addRegrade(program: Command): void {
       "\nExamples:\n  sandlot regrade latest --verifier current\n  sandlot regrade latest --verifier tasks --adopt\n",
     )
     .action(action(regrade));
+  addJudgeOptions(command);
 }
 
 export function addDetect(program: Command): void {
@@ -51,7 +53,7 @@ export function addDetect(program: Command): void {
     .action(action(detect));
 }
 
-interface RegradeFlags {
+interface RegradeFlags extends JudgeFlags {
   readonly verifier: string;
   readonly adopt?: boolean;
   readonly askAgain?: boolean;
@@ -66,6 +68,7 @@ async function regrade(context: CliContext, args: readonly unknown[], flags: Reg
       verifier: flags.verifier,
       isAdopted: flags.adopt === true,
       isAskedAgain: flags.askAgain === true,
+      judge: judgeNamed(flags),
     }),
   );
   context.json(report);

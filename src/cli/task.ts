@@ -7,6 +7,7 @@ import { printable, printableLine } from "./escape.ts";
 import { wholeNumber } from "./evaluate.ts";
 import { EXIT } from "./exit-code.ts";
 import { bytesText, countText, durationText, millisText } from "./format.ts";
+import { addJudgeOptions, type JudgeFlags, judgeNamed } from "./judge-option.ts";
 import { stopSignals } from "./stop-signals.ts";
 import { pairsText, tableText } from "./table.ts";
 
@@ -24,7 +25,7 @@ export function addTask(program: Command): void {
     .argument("<folder>", "the task's folder")
     .addHelpText("after", "\nExample:\n  sandlot task show tasks/repair-python-statistics\n")
     .action(action(showTask));
-  task
+  const check = task
     .command("check")
     .description("Proves that tasks are honest: the oracle earns 1, doing nothing 0, wrong solutions less than 1.")
     .argument("[targets...]", "folders of tasks, task folders or generator folders (default: tasks)")
@@ -32,6 +33,7 @@ export function addTask(program: Command): void {
     .option("--write-manifest", "first write tests/manifest.json of each task folder from its test files")
     .addHelpText("after", "\nExample:\n  sandlot task check tasks --json\n")
     .action(action(checkTasks));
+  addJudgeOptions(check);
 }
 
 async function listTasks(context: CliContext, args: readonly unknown[]): Promise<number> {
@@ -80,7 +82,7 @@ function taskJson(task: Task): object {
 async function checkTasks(
   context: CliContext,
   args: readonly unknown[],
-  options: { readonly repeats: number; readonly writeManifest?: boolean },
+  options: JudgeFlags & { readonly repeats: number; readonly writeManifest?: boolean },
 ): Promise<number> {
   const named = (args[0] as readonly string[] | undefined) ?? [];
   const targets = named.length === 0 ? ["tasks"] : named;
@@ -93,6 +95,7 @@ async function checkTasks(
     const reports = await app.checkTasks(targets, {
       repeats: options.repeats,
       signal: signals.drain,
+      judge: judgeNamed(options),
       onEvent: (line) => void process.stderr.write(`${printableLine(line)}\n`),
     });
     context.json({ ok: reports.every(({ verdict }) => verdict === "valid"), tasks: reports });

@@ -93,8 +93,7 @@ export async function regradeRun(parts: RegradeParts): Promise<RegradeReport> {
   let skipped = 0;
   let done = 0;
   await inParallel(rows, parts.concurrency, async (row) => {
-    if (parts.signal.aborted)
-      throw new Failure("cancelled", "The regrade was stopped.", { cause: parts.signal.reason });
+    if (parts.signal.aborted) throw stopped(parts, pairs.length, rows.length);
     const { episodeNo, taskKey } = row;
     try {
       const graded = await regradeOne(parts, row);
@@ -105,7 +104,8 @@ export async function regradeRun(parts: RegradeParts): Promise<RegradeReport> {
       }
     } catch (error) {
       const { code, message } = toFailure(error);
-      if (parts.signal.aborted || code === "store_locked") throw error;
+      if (parts.signal.aborted) throw stopped(parts, pairs.length, rows.length);
+      if (code === "store_locked") throw error;
       failures.push({ episodeNo, taskKey, code, message });
       const failed = { episodeNo, verifierHash: "", reward: null, verdict: null, failure: { code, message } };
       await store.addRegrades(runId, regradeId, [failed]);
@@ -116,6 +116,11 @@ export async function regradeRun(parts: RegradeParts): Promise<RegradeReport> {
   const isAdopted = parts.isAdopted && pairs.length > 0;
   if (isAdopted) await store.adoptRegrade(runId, regradeId);
   return { runId, regradeId, failures, skipped, isAdopted, ...regradeFigures(pairs) };
+}
+
+function stopped({ regradeId, signal }: RegradeParts, graded: number, total: number): Failure {
+  const text = `The regrade was stopped after ${graded} of ${total} episodes. Their verdicts are kept as regrade ${regradeId}; none is adopted.`;
+  return new Failure("cancelled", text, { cause: signal.reason });
 }
 
 async function regradeOne(
