@@ -17,6 +17,8 @@ import { tableText } from "./table.ts";
 const DECISIONS = REVIEW_STATES.filter((state) => state !== "open");
 const FINDINGS_SHOWN = 200;
 const PREFIX_MIN = 4;
+/** Of a reason and of an author: both are kept for good and shown with every list of decisions. */
+const REVIEW_CHARACTERS_MAX = 2_000;
 /** From this many columns on a list also names the task. */
 const WIDE = 110;
 
@@ -128,6 +130,11 @@ interface ReviewOptions {
 }
 
 async function review(context: CliContext, args: readonly unknown[], options: ReviewOptions): Promise<number> {
+  for (const [flag, text] of [["--reason", options.reason] as const, ["--author", options.author ?? ""] as const]) {
+    if (text.length <= REVIEW_CHARACTERS_MAX) continue;
+    const had = `${flag} has ${countText(text.length)} characters, more than ${countText(REVIEW_CHARACTERS_MAX)}`;
+    throw new Failure("request_invalid", `${had}; say it in a sentence.`);
+  }
   const app = await import("../app.ts");
   const { findingId } = await withReader((store) => findFinding(store, String(args[0])));
   const decided = { decision: options.as, author: options.author ?? userInfo().username, reason: options.reason };

@@ -128,3 +128,8 @@ test("a verifier folder without the task, a finding that does not exist and a sc
   const missing = await command("evaluate", TASK, "--policy", "script:nowhere.sh");
   expect([missing.exitCode, missing.stderr]).toEqual([2, expect.stringMatching(/script nowhere\.sh.*no such file/)]);
 });
+
+test("a reason that no screen could hold is refused before anything is opened", async () => {
+  const long = await command("finding", "review", "0123abcd", "--as", "legitimate", "--reason", "x".repeat(2_001));
+  expect([long.exitCode, long.stderr]).toEqual([2, expect.stringMatching(/--reason has 2,001 characters/)]);
+});

@@ -17,7 +17,7 @@ name = "has-median"
 question = "Does the package define a median?"
 `;
 /** Each test starts a dozen processes one after another, which a busy machine takes long over. */
-const MINUTES = 600_000;
+const TEST_MS = 600_000;
 const KEY = { SANDLOT_JUDGE_KEY: "a-key-of-the-judge" };
 
 let folder = "";
@@ -85,7 +85,7 @@ test(
     expect(JSON.parse(again.stdout)).toMatchObject({ episodes: 1, failures: [], changes: [{ before: 1, after: 0.8 }] });
     expect(server.requests).toHaveLength(2);
   },
-  MINUTES,
+  TEST_MS,
 );
 
 test(
@@ -100,7 +100,7 @@ test(
     const report = await regraded("--judge", "m", "--judge-url", server.baseUrl);
     expect(report).toMatchObject({ episodes: 1, failures: [], changes: [{ before: null, after: 1 }] });
   },
-  MINUTES,
+  TEST_MS,
 );
 
 test(
@@ -134,5 +134,5 @@ test(
       expect.stringMatching(/--judge-url names no model.*--judge MODEL/),
     ]);
   },
-  MINUTES,
+  TEST_MS,
 );
