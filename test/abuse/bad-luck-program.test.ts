@@ -34,7 +34,9 @@ test("an agent that forks, fills memory and disk, prints 1 GiB, ignores TERM, ki
     "(trap '' TERM INT HUP; while true; do sleep 1; done) & trap '' TERM; while true; do :; done",
     "bomb() { bomb | bomb & }; bomb; wait",
   ];
-  const { document } = await besideHonest(shared, task, solvedThen(task, hostile));
+  /* Its solution is right, however long a starved machine takes to grade it. */
+  const patient = { ...task, limits: { ...task.limits, gradeMs: 60_000 } };
+  const { document } = await besideHonest(shared, patient, solvedThen(task, hostile));
   const failed = document.tests.filter((one) => one.status !== "passed");
   expect([document.outcome, failed]).toMatchObject([{ kind: "graded", cause: "completed", reward: 1 }, []]);
   expect(shared.pool.stats().lent).toBe(0);

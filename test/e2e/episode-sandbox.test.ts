@@ -136,7 +136,9 @@ test("a flood of output is cut with an exact count, and the whole is in a file",
 });
 
 test("a gigabyte of output costs the policy its turn and nobody else anything, and is counted to the byte", async () => {
-  const { document } = await run([shell("head -c 1G /dev/zero"), shell("echo -n hello > /work/out"), submit]);
+  const limits = { ...greetTask().limits, agentMs: 120_000, commandMs: 120_000, episodeMs: 240_000 };
+  const turns = [shell("head -c 1G /dev/zero"), shell("echo -n hello > /work/out"), submit];
+  const { document } = await run(turns, { limits });
   expect(document.turns[0]?.toolCalls[0]?.observation.bytes).toBe(2 ** 30);
   expect(document.outcome).toMatchObject({ kind: "graded", reward: 1 });
 });
