@@ -35,8 +35,7 @@ test("an agent that forks, fills memory and disk, prints 1 GiB, ignores TERM, ki
     "bomb() { bomb | bomb & }; bomb; wait",
   ];
   /* Its solution is right, however long a starved machine takes to grade it. */
-  const patient = { ...task, limits: { ...task.limits, gradeMs: 60_000 } };
-  const { document } = await besideHonest(shared, patient, solvedThen(task, hostile));
+  const { document } = await besideHonest(shared, task, solvedThen(task, hostile), 60_000);
   const failed = document.tests.filter((one) => one.status !== "passed");
   expect([document.outcome, failed]).toMatchObject([{ kind: "graded", cause: "completed", reward: 1 }, []]);
   expect(shared.pool.stats().lent).toBe(0);

@@ -82,9 +82,9 @@ export function repairTask(): Promise<Task> {
 }
 
 /** The same with little time, so that what hangs is through soon. */
-function hurried(task: Task): Task {
+function hurried(task: Task, gradeMsMax: number): Task {
   const { commandMs, gradeMs } = task.limits;
-  const limits = { ...task.limits, commandMs: Math.min(2_000, commandMs), gradeMs: Math.min(8_000, gradeMs) };
+  const limits = { ...task.limits, commandMs: Math.min(2_000, commandMs), gradeMs: Math.min(gradeMsMax, gradeMs) };
   return { ...task, limits };
 }
 
@@ -102,9 +102,14 @@ export function episode({ runEpisode }: Machinery, task: Task, policy: Policy): 
 }
 
 /** Runs the hostile episode while honest ones of the same task run: each of those must earn 1. Gives the hostile record. */
-export async function besideHonest(at: Machinery, task: Task, hostile: Policy): Promise<TrajectoryRecord> {
+export async function besideHonest(
+  at: Machinery,
+  task: Task,
+  hostile: Policy,
+  gradeMsMax = 8_000,
+): Promise<TrajectoryRecord> {
   let isOver = false;
-  const attacked = episode(at, hurried(task), hostile).finally(() => {
+  const attacked = episode(at, hurried(task, gradeMsMax), hostile).finally(() => {
     isOver = true;
   });
   let siblings = 0;
