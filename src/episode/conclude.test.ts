@@ -253,6 +253,14 @@ test("a judge that cannot be reached is asked again from the frozen state, and t
   expect(asked).toBe(3);
 });
 
+test("a low reward is not got rid of by a product that answers differently the second time", async () => {
+  const { document, findings } = await run({ verifier: fickle(0, 1), reverifyShare: 1 });
+  expect(document.outcome).toMatchObject({ kind: "graded", cause: "completed", reward: 0 });
+  expect(findings).toMatchObject([{ detector: "verdict-unstable", tier: "B", isPunished: false }]);
+  const equal = await run({ verifier: fickle(0.5, 0.5), reverifyShare: 1 });
+  expect(equal.findings).toEqual([]);
+});
+
 test("a total that does not repeat is enough to distrust a verdict", async () => {
   const { document } = await run({ verifier: fickle(1, 0.5), reverifyShare: 1 });
   expect(document.outcome).toMatchObject({

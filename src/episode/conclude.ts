@@ -83,7 +83,10 @@ export function evidenceOf(document: Trajectory, body: (hash: string) => Uint8Ar
 
 type Reason = "sample" | "tier-b" | "reward-jump";
 
-/** Two verdicts on the same state that differ leave the episode without a reward, and its task to be looked at. */
+/**
+ * Two verdicts on the same state that differ leave the episode without a reward, and its task to be looked at: unless the
+ * first was the lower one. A product that answers at random must not get rid of a low reward by that.
+ */
 async function reverified(
   ended: Ended,
   record: TrajectoryRecord,
@@ -107,6 +110,8 @@ async function reverified(
     const note = { reverification: { reason, isEqual: difference === null, total: again.total } };
     if (difference === null) return noted(record, note);
     parts.verdicts.forget(verdict.identity);
+    if (verdict.total <= again.total && !isSolved(plan.task, verdict.total))
+      return { ...noted(record, note), findings: [...record.findings, unstableFinding(difference)] };
     const message = `Task ${plan.task.key} was graded twice on the same state with different verdicts: ${difference}. Its tests under tests/ depend on something beside that state; the task is set aside in this run.`;
     return noted(record, note, { kind: "failed", cause: "verifier_fault", failure: "verdict_unstable", message });
   } catch (error) {
@@ -136,23 +141,25 @@ async function suspected(
   const { outcome } = record.document;
   if (outcome.kind !== "failed" || outcome.failure === "verdict_unstable" || oraclePasses === undefined) return record;
   if (!(await oraclePasses(plan.task, signal).catch(() => false))) return record;
-  const finding: Finding = {
-    detector: "verifier-fault-suspect",
-    detectorVersion: 1,
-    tier: "B",
-    pattern: 9,
-    effect: "attempted",
-    isPunished: false,
-    summary: "the verifier failed on this state each time it was graded, and passes the oracle",
-    turn: null,
-    file: null,
-    line: null,
-    evidence: outcome.message
+  const summary = "the verifier failed on this state each time it was graded, and passes the oracle";
+  const finding = suspicion("verifier-fault-suspect", 9, summary, outcome.message);
+  return { ...record, findings: [...record.findings, finding] };
+}
+
+/** Behaviour that differs from one grading to the next. */
+function unstableFinding(difference: string): Finding {
+  return suspicion("verdict-unstable", 27, "two gradings of the same state gave different verdicts", difference);
+}
+
+function suspicion(detector: string, pattern: number, summary: string, evidence: string): Finding {
+  return {
+    ...{ detector, detectorVersion: 1, tier: "B", pattern, effect: "attempted", isPunished: false, summary },
+    ...{ turn: null, file: null, line: null },
+    evidence: evidence
       .split("\n")
       .slice(0, 10)
       .map((line) => line.slice(0, 300)),
   };
-  return { ...record, findings: [...record.findings, finding] };
 }
 
 /** The record with more in `extra`, and another outcome where one is given. */
