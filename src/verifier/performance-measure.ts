@@ -88,14 +88,25 @@ export async function timeContenders(
     }
   }
   for (const contender of contenders) await chargeProcessor(contender, costs, usedMs);
+  const share = processorShare((costs.get("baseline") ?? []).slice(1));
   const counted = (name: ContenderName): readonly number[] =>
-    (costs.get(name) ?? []).slice(1).map(({ wallMs, cpuMs }) => Math.max(wallMs, cpuMs));
+    (costs.get(name) ?? []).slice(1).map(({ wallMs, cpuMs }) => Math.max(wallMs * share, cpuMs));
   const [baseline, reference, subject] = [counted("baseline"), counted("reference"), counted("subject")];
   return {
     kind: "measured",
     medians: { baseline: median(baseline), reference: median(reference), subject: median(subject) },
     ratios: baseline.map((cost, round) => cost / (subject[round] ?? Number.NaN)),
   };
+}
+
+/**
+ * How much of its wall time the baseline had a processor, in (0, 1]. On a starved machine all wait alike, and only what a
+ * program defers would not: wall time is therefore counted as the processor time it would have been.
+ */
+function processorShare(baseline: readonly Cost[]): number {
+  const cpuMs = baseline.reduce((sum, cost) => sum + cost.cpuMs, 0);
+  const wallMs = baseline.reduce((sum, cost) => sum + cost.wallMs, 0);
+  return cpuMs > 0 && cpuMs < wallMs ? cpuMs / wallMs : 1;
 }
 
 /** Whether the subject took longer than both others: only then is it its own fault that time was too short. */
