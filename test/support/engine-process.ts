@@ -75,6 +75,8 @@ function runtimeOf(): string {
 function start(kind: EngineKind, folder: string, socketPath: string): ChildProcess {
   const { command, env } = kind === "podman" ? podmanCommand(folder, socketPath) : dockerCommand(folder, socketPath);
   return spawn("/bin/sh", ["-c", KEEPER, "sh", folder, ...command], {
+    // What an engine's helpers leave where they stand, such as a note that memory ran out, goes with the folder.
+    cwd: folder,
     stdio: ["pipe", "ignore", "ignore"],
     env: { PATH: process.env["PATH"] ?? "/usr/sbin:/usr/bin:/sbin:/bin", ...env },
     detached: true,
