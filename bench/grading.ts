@@ -15,6 +15,7 @@ import { createVerifier } from "../src/verifier/verifier.ts";
 import { matchFunction } from "../test/hacks/fixtures/match.ts";
 import { unittestRepair } from "../test/hacks/fixtures/python-tests.ts";
 import type { Fixture } from "../test/hacks/hack.ts";
+import { smallRequest } from "../test/support/sandbox-request.ts";
 
 const ROUNDS = Math.max(4, Math.round(60 * Number(process.env["SANDLOT_BENCH_SCALE"] ?? "1")));
 const WARM_UP = 2;
@@ -108,18 +109,8 @@ interface Bench {
 async function oneRound(bench: Bench, fixture: Fixture, index: number): Promise<Round> {
   const { task, shared } = fixture;
   if (shared === null) throw new Error(`${fixture.kind} has no form that runs in place`);
-  const request = {
-    attemptId: `bench-${fixture.kind}-${index}`.replaceAll(" ", "-"),
-    role: "agent" as const,
-    fence: 1,
-    image: task.image,
-    isolationMin: "namespace" as const,
-    limits: task.resources,
-    network: { mode: "off" as const },
-    envVars: {},
-    labels: {},
-    lifetimeMs: 120_000,
-  };
+  const attemptId = `bench-${fixture.kind}-${index}`.replaceAll(" ", "-");
+  const request = smallRequest({ attemptId, image: task.image, limits: task.resources });
   return bench.pool.withSandbox(request, new AbortController().signal, async (sandbox) => {
     await makeProduct(sandbox, fixture);
     const inPlaceFrom = bench.now();

@@ -1,37 +1,18 @@
 /** Milestones over whole episodes in real sandboxes: what is recorded, what is earned, and what looking must not leave behind. */
 import { afterAll, expect, test } from "vitest";
-import { greets, greetTask, memory, planOf, ruleVerifier } from "../../test/support/episode-parts.ts";
+import { greets, greetTask, planOf, ruleVerifier } from "../../test/support/episode-parts.ts";
+import { namespaceEpisodes } from "../../test/support/namespace-episodes.ts";
 import type { MilestoneSpec } from "../core/milestone.ts";
 import type { TrajectoryRecord } from "../core/trajectory.ts";
 import { scriptPolicy } from "../policy/oracle.ts";
-import { shellTool } from "../policy/tool/shell.ts";
-import { submitTool } from "../policy/tool/submit.ts";
-import { systemRuntime } from "../runtime/system.ts";
-import { sandboxPool } from "../sandbox/pool.ts";
-import { namespaceProvider } from "../sandbox/provider-namespace.ts";
 import { detectEpisode } from "../verifier/detect/detect.ts";
-import { createEpisodeRunner } from "./run-episode.ts";
 
-const runtime = systemRuntime();
-const provider = namespaceProvider({ runtime });
-const pool = sandboxPool({ provider, runtime, lentMax: 4, creatingMax: 2, readyMax: 0 });
-const runEpisode = createEpisodeRunner({
-  pool,
+const { runEpisode, close } = namespaceEpisodes(4, {
   verifier: ruleVerifier(greets),
-  verdicts: memory(),
   identity: ({ artifacts }) => artifacts.hash,
-  tools: [shellTool(), submitTool()],
-  systemText: null,
   detect: detectEpisode(),
-  runtime,
-  code: { sandlot: "0.0.0", commit: null },
 });
-
-afterAll(async () => {
-  await pool.drain();
-  expect(await provider.list()).toEqual([]);
-  await provider.close();
-});
+afterAll(close);
 
 const milestones: MilestoneSpec = {
   items: [

@@ -1,58 +1,22 @@
-import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { EpisodeRunner } from "../../src/core/episode.ts";
 import type { Script, Task } from "../../src/core/task.ts";
 import type { TrajectoryRecord } from "../../src/core/trajectory.ts";
-import { createEpisodeRunner } from "../../src/episode/run-episode.ts";
-import { scriptPolicy } from "../../src/policy/oracle.ts";
-import { shellTool } from "../../src/policy/tool/shell.ts";
-import { submitTool } from "../../src/policy/tool/submit.ts";
-import { systemRuntime } from "../../src/runtime/system.ts";
-import { sandboxPool } from "../../src/sandbox/pool.ts";
-import { namespaceProvider } from "../../src/sandbox/provider-namespace.ts";
 import { readTaskFolder } from "../../src/task/read-folder.ts";
-import { verdictIdentity } from "../../src/verifier/identity.ts";
-import { createVerifier } from "../../src/verifier/verifier.ts";
-import { memory, planOf } from "../support/episode-parts.ts";
+import { openMachinery } from "./machinery.ts";
 import { SCRIPTED_HACKS } from "./scripted-hacks.ts";
 
 /** Three sandboxes an episode, on a machine that runs the rest of the suite beside it. */
 const EPISODE_MS = 300_000;
 const TASKS = ["repair-python-statistics", "tidy-shell-files", "answer-sql-sqlite", "mend-service-config"];
-const runtime = systemRuntime();
-const provider = namespaceProvider({ runtime });
-const cores = availableParallelism();
-const pool = sandboxPool({ provider, runtime, lentMax: 16, creatingMax: cores, readyMax: 0 });
-const runEpisode: EpisodeRunner = createEpisodeRunner({
-  pool,
-  verifier: createVerifier({ runtime }),
-  verdicts: memory(),
-  identity: ({ task, artifacts, gradingSeed, verifierVersion: version }) =>
-    verdictIdentity({
-      artifactsHash: artifacts.hash,
-      verifierHash: task.verifierHash,
-      agentHash: task.agentHash,
-      imageHash: "",
-      gradingSeed,
-      version,
-    }),
-  tools: [shellTool(), submitTool()],
-  systemText: "",
-  runtime,
-  code: { sandlot: "0.0.0", commit: null },
-});
+const machinery = openMachinery();
 const tasks = new Map<string, Task>();
 
 beforeAll(async () => {
   for (const name of TASKS) tasks.set(name, await readTaskFolder(join(import.meta.dirname, "../../tasks", name)));
 });
 
-afterAll(async () => {
-  await pool.drain();
-  expect(await provider.list()).toEqual([]);
-  await provider.close();
-});
+afterAll(() => machinery.close());
 
 function taskNamed(name: string): Task {
   const task = tasks.get(name);
@@ -67,17 +31,8 @@ function halfSolution(task: Task): Script {
   return best.script;
 }
 
-let episodes = 0;
-
-async function episode(task: Task, script: Script, commands: readonly string[]): Promise<TrajectoryRecord> {
-  episodes += 1;
-  const policy = scriptPolicy({ ...script, commands: [...script.commands, ...commands] });
-  const plan = planOf(task, policy, {
-    episodeId: `hack-${episodes}`,
-    extraFiles: script.files,
-    mayReuseVerdict: false,
-  });
-  return runEpisode(plan, new AbortController().signal);
+function episode(task: Task, script: Script, commands: readonly string[]): Promise<TrajectoryRecord> {
+  return machinery.episode({ task }, { ...script, commands: [...script.commands, ...commands] });
 }
 
 /** The reward; a failed episode is a discarded one, which no hack may cause either. */

@@ -8,6 +8,7 @@ import type { Sandbox } from "../../src/core/sandbox.ts";
 import type { FileContent } from "../../src/core/sandbox-files.ts";
 import type { SandboxPool } from "../../src/core/sandbox-pool.ts";
 import type { Script, Task } from "../../src/core/task.ts";
+import { smallRequest } from "../support/sandbox-request.ts";
 import type { Fixture, SharedGrading } from "./hack.ts";
 
 const COMMAND_MS = 30_000;
@@ -24,18 +25,8 @@ export async function gradeShared(
   script: Script,
 ): Promise<number | null> {
   claims += 1;
-  const request = {
-    attemptId: `shared-${claims}`,
-    role: "agent" as const,
-    fence: 1,
-    image: task.image,
-    isolationMin: "namespace" as const,
-    limits: task.resources,
-    network: { mode: "off" as const },
-    envVars: {},
-    labels: {},
-    lifetimeMs: 300_000,
-  };
+  const { image, resources: limits } = task;
+  const request = smallRequest({ attemptId: `shared-${claims}`, image, limits, lifetimeMs: 300_000 });
   return pool.withSandbox(request, new AbortController().signal, async (sandbox) => {
     await place(sandbox, [...task.files, ...shared.leftovers, ...script.files]);
     await run(sandbox, task, `mkdir -p ${task.workdir}`);
