@@ -8,8 +8,10 @@ import type { RunRow, TrajectoryRow } from "./core/store.ts";
 import type { Task } from "./core/task.ts";
 import { recipeSchema } from "./run/recipe.ts";
 import { sectionOf, trainSections } from "./run/sections.ts";
+import { writesFolders } from "./task/folder-generator.ts";
 import { readTaskFolder } from "./task/read-folder.ts";
 import { findTasks } from "./task/task-set.ts";
+import { writeFolder } from "./task/write-folder.ts";
 
 /** Which tasks of a target. */
 export interface TaskChoice {
@@ -18,6 +20,41 @@ export interface TaskChoice {
   /** Most tasks taken of a generator. */
   readonly tasksMax: number;
   readonly seed: number;
+}
+
+export interface GenerateChoice {
+  readonly split: string;
+  readonly count: number;
+  readonly seed: number;
+  /** One exact seed instead of those of a split: what `[sandlot.generator]` of a written task says. */
+  readonly exactSeed: bigint | null;
+  /** A dial that is left out is drawn. */
+  readonly dials: Readonly<Record<string, number>>;
+  /** Folder that the task folders are written into. */
+  readonly out: string;
+}
+
+/**
+ * Writes tasks of a generator as folders and gives their paths. Throws `task_invalid` for a generator that only makes
+ * tasks in memory, for an unknown split or dial, and where a folder is there already.
+ */
+export async function generateTasks(folder: string, choice: GenerateChoice): Promise<readonly string[]> {
+  const generator = await openGenerator(folder);
+  if (!writesFolders(generator)) {
+    throw new Failure(
+      "task_invalid",
+      `${folder}: generator ${generator.name} makes tasks in memory only; name one that draws folders.`,
+    );
+  }
+  const { split, seed, exactSeed, dials, out } = choice;
+  const written: string[] = [];
+  for (let index = 0; index < (exactSeed === null ? choice.count : 1); index += 1) {
+    const drawn = exactSeed ?? generator.seedOf({ split, index, seed: deriveSeed(seed, "tasks") });
+    const { name, files } = generator.write({ seed: drawn, dials });
+    await writeFolder(join(out, name), files);
+    written.push(join(out, name));
+  }
+  return written;
 }
 
 /** A task folder, a generator folder, or a folder of task folders. */

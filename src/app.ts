@@ -8,6 +8,7 @@ import { checkAll } from "./app-check.ts";
 import { evaluateTarget } from "./app-evaluate.ts";
 import { packageFolder, runtime } from "./app-parts.ts";
 import { reviewFinding as addReview, detectAgain, regrade as regradeStored } from "./app-regrade.ts";
+import { generateTasks as writeGenerated } from "./app-tasks.ts";
 import { resumeTraining, startTraining } from "./app-train.ts";
 import { Failure } from "./core/errors.ts";
 import type { ProbeLine, ProbeReport, SandboxProvider } from "./core/sandbox.ts";
@@ -29,6 +30,7 @@ export const regrade = regradeStored;
 export const detect = detectAgain;
 export const reviewFinding = addReview;
 export const listTasks = findTasks;
+export const generateTasks = writeGenerated;
 /** Every metric a run stores, with its meaning. */
 export const metricCatalogue = METRICS;
 

@@ -50,7 +50,7 @@ test(
   "a fault planted in an oracle is found, and says which tests the oracle fails",
   async () => {
     const faults = await faultsOf(
-      "mend-service-config",
+      "service-config/mend-service-config",
       "solution/solve.sh",
       '"read_only": true',
       '"read_only": false',
@@ -64,7 +64,12 @@ test(
 test(
   "a fault planted in a verifier that refuses the right answer is found by the oracle",
   async () => {
-    const faults = await faultsOf("answer-sql-sqlite", "tests/support/shop.py", "(discount or 0)", "(discount or 1)");
+    const faults = await faultsOf(
+      "sql-query/answer-sql-sqlite",
+      "tests/support/shop.py",
+      "(discount or 0)",
+      "(discount or 1)",
+    );
     expect(faults.get("oracle-passes")).toContain("unit/test_visible_data.py::TestVisibleData.test_revenues");
   },
   TIMEOUT_MS,
@@ -74,7 +79,7 @@ test(
   "a verifier that asserts nothing any more is found by what gets through, and by who",
   async () => {
     const faults = await faultsOf(
-      "repair-python-statistics",
+      "code-repair-python/repair-python-statistics",
       "tests/unit/test_faults.py",
       "self.assertAlmostEqual(",
       "(lambda *_, **__: None)(",

@@ -10,6 +10,7 @@ import { bytesText, countText, durationText, millisText } from "./format.ts";
 import { addJudgeOptions, type JudgeFlags, judgeNamed } from "./judge-option.ts";
 import { stopSignals } from "./stop-signals.ts";
 import { pairsText, tableText } from "./table.ts";
+import { addTaskGenerate } from "./task-generate.ts";
 
 export function addTask(program: Command): void {
   const task = program.command("task").summary("list, show and check tasks").description("Tasks and generators.");
@@ -23,7 +24,7 @@ export function addTask(program: Command): void {
     .command("show")
     .description("Shows one task: instruction, limits, tiers.")
     .argument("<folder>", "the task's folder")
-    .addHelpText("after", "\nExample:\n  sandlot task show tasks/repair-python-statistics\n")
+    .addHelpText("after", "\nExample:\n  sandlot task show tasks/code-repair-python/repair-python-statistics\n")
     .action(action(showTask));
   const check = task
     .command("check")
@@ -34,6 +35,7 @@ export function addTask(program: Command): void {
     .addHelpText("after", "\nExample:\n  sandlot task check tasks --json\n")
     .action(action(checkTasks));
   addJudgeOptions(check);
+  addTaskGenerate(task);
 }
 
 async function listTasks(context: CliContext, args: readonly unknown[]): Promise<number> {

@@ -202,6 +202,24 @@ export interface WrongSolution {
   readonly failsTier: string | null;
 }
 
+/** Something the instruction demands, and the hidden tests that hold it. */
+export interface Requirement {
+  /** Kebab-case, unique in the task. */
+  readonly id: string;
+  /** One sentence, as the instruction means it. */
+  readonly text: string;
+  readonly kind: "functional" | "boundary" | "performance";
+  /** Ids of the manifest. */
+  readonly tests: readonly string[];
+}
+
+/** How hard its author thinks it is; what was measured lies in the store. */
+export interface Difficulty {
+  /** 1 (a beginner's first try) to 5 (an expert's afternoon). */
+  readonly level: number;
+  readonly dials: Readonly<Record<string, number>>;
+}
+
 /** Where a generated task came from; the same three values rebuild it. */
 export interface GeneratorReference {
   readonly name: string;
@@ -244,6 +262,9 @@ export interface Task extends TaskIdentity {
   readonly alternatives: readonly Script[];
   readonly wrong: readonly WrongSolution[];
   readonly generator: GeneratorReference | null;
+  /** What the instruction demands, each with its tests; absent where the author lists none. */
+  readonly requirements?: readonly Requirement[];
+  readonly difficulty?: Difficulty;
   /** Folder the task was read from, relative to where it was asked for; null when generated. */
   readonly folder: string | null;
 }

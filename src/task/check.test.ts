@@ -292,7 +292,7 @@ test.each([
 test("a folder that cannot be read is a report with file and line, and its siblings are checked", async () => {
   await withFolder(tomlWith("timeout_sec = 60", "timeout_sec = -60"), async (broken) => {
     const seen: string[] = [];
-    const reports = await checkRoots([join(broken, ".."), "tasks/tidy-shell-files"], {
+    const reports = await checkRoots([join(broken, ".."), "tasks/shell-files/tidy-shell-files"], {
       ...options(honest),
       onReport: ({ verdict }) => seen.push(verdict),
     });

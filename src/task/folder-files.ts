@@ -5,14 +5,8 @@
 import { constants } from "node:fs";
 import { open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import type { FolderFile } from "../core/task-folder.ts";
 import { taskInvalid } from "./problem.ts";
-
-export interface FolderFile {
-  /** Relative to the task folder, with `/` between parts. */
-  readonly path: string;
-  readonly bytes: Uint8Array;
-  readonly isExecutable: boolean;
-}
 
 /** Limits of one task folder. */
 const FOLDER_LIMITS = { filesMax: 5_000, fileBytesMax: 16 * 2 ** 20, bytesMax: 64 * 2 ** 20, depthMax: 32 };

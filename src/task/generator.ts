@@ -5,6 +5,8 @@ import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { nearestName } from "../core/naming.ts";
 import type { TaskGenerator } from "../core/task.ts";
+import type { FolderGenerator } from "../core/task-folder.ts";
+import { folderTaskGenerator } from "./folder-generator.ts";
 import { taskInvalid } from "./problem.ts";
 
 /** Where a generator may stand: as written, or as built for the published package. */
@@ -13,8 +15,8 @@ export const GENERATOR_FILES = ["generator.ts", "generator.js"] as const;
 const isFunction = (value: unknown) => typeof value === "function";
 const NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 
-/** What a generator must look like; each message ends a sentence that begins with the field. */
-const CONTRACT = z.object({
+/** What both kinds of generator have; each message ends a sentence that begins with the field. */
+const COMMON = z.object({
   name: z
     .string({ error: "must be a text; write the kebab-case name of the family" })
     .regex(NAME, { error: "must be in kebab-case; write one such as first-light" }),
@@ -28,6 +30,10 @@ const CONTRACT = z.object({
       .refine(({ min, max }) => min <= max, { error: "has min above max; swap them" }),
     { error: "must be a table of { min, max, step, meaning }; write {} when there is none" },
   ),
+});
+
+/** A generator that gives tasks at once. */
+const CONTRACT = COMMON.extend({
   splits: z
     .array(z.string().regex(NAME, { error: "must be in kebab-case; write one such as held-out" }), {
       error: 'must be a list of names; write ["train", "held-out"]',
@@ -43,6 +49,14 @@ const CONTRACT = z.object({
   }),
 });
 
+/** A generator that draws folders, which the platform reads. */
+const FOLDER_CONTRACT = COMMON.extend({
+  family: z
+    .string({ error: "must be a text; write the kebab-case name of the family" })
+    .regex(NAME, { error: "must be in kebab-case; write one such as sql-query" }),
+  draw: z.custom(isFunction, { error: "must be a function; write draw({ seed, dials, random })" }),
+});
+
 /**
  * The generator of a folder: the export `generator` of its `generator.ts` (or, when built, `generator.js`).
  * Throws `task_invalid` naming file, field and remedy when there is none or it breaks the contract.
@@ -53,7 +67,7 @@ export async function loadGenerator(folder: string): Promise<TaskGenerator> {
     throw taskInvalid({
       file: join(folder, GENERATOR_FILES[0]),
       message: "is missing",
-      remedy: "add it with export const generator: TaskGenerator, or name another folder",
+      remedy: "add it with export const generator: FolderGenerator, or name another folder",
     });
   }
   let module: Record<string, unknown>;
@@ -77,7 +91,9 @@ export async function loadGenerator(folder: string): Promise<TaskGenerator> {
       field: "generator",
       message: "is not exported",
       remedy:
-        nearest === null ? "write export const generator: TaskGenerator" : `rename the export ${nearest} to generator`,
+        nearest === null
+          ? "write export const generator: FolderGenerator"
+          : `rename the export ${nearest} to generator`,
     });
   }
   return checkedGenerator(file, exported);
@@ -92,11 +108,12 @@ async function generatorFile(folder: string): Promise<string | null> {
 }
 
 function checkedGenerator(file: string, exported: unknown): TaskGenerator {
-  const result = CONTRACT.safeParse(exported);
+  const isFolders = typeof exported === "object" && exported !== null && "draw" in exported;
+  const result = (isFolders ? FOLDER_CONTRACT : CONTRACT).safeParse(exported);
   // The object itself is handed on: the schema's copy would lose what its methods close over.
-  if (result.success) return exported as TaskGenerator;
+  if (result.success) return isFolders ? folderTaskGenerator(exported as FolderGenerator) : (exported as TaskGenerator);
   const issue = result.error.issues[0];
-  const [message = "breaks the contract", remedy = "compare it with TaskGenerator in src/core/task.ts"] = (
+  const [message = "breaks the contract", remedy = "compare it with FolderGenerator in src/core/task-folder.ts"] = (
     issue?.message ?? ""
   ).split("; ");
   throw taskInvalid({ file, field: ["generator", ...(issue?.path ?? [])].join("."), message, remedy }, result.error);

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../core/json.ts";
 import type { Task } from "../core/task.ts";
-import type { FolderFile } from "./folder-files.ts";
+import type { FolderFile } from "../core/task-folder.ts";
 
 /** The fields of a task the agent meets: what it may use, and for how long. */
 type AgentSide = Pick<

@@ -243,11 +243,7 @@ const MALFORMED: readonly (readonly [string, Changes, readonly string[]])[] = [
     { "environment/image.toml": null, "environment/Dockerfile": "FROM debian" },
     ["environment/Dockerfile", "not served", "image.toml"],
   ],
-  [
-    "another base",
-    { "environment/image.toml": 'base = "debian:12"' },
-    ["image.toml:1", "base", '"debian:12"', '"host"'],
-  ],
+  ["another base", { "environment/image.toml": 'base = "python"' }, ["image.toml:1", "base", '"python"', '"host"']],
   ["packages to install", { "environment/image.toml": 'packages = ["git"]' }, ["image.toml:1", "packages", "programs"]],
   ["an unknown image key", { "environment/image.toml": "filez = []" }, ["image.toml:1", "filez", "write files"]],
   [

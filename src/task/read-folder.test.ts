@@ -6,7 +6,12 @@ import type { Task } from "../core/task.ts";
 import { type Changes, GOOD_FOLDER, tomlWith, withFolder } from "./folder-fixture-support.ts";
 import { readTask, readTaskFolder } from "./read-folder.ts";
 
-const SHIPPED = ["answer-sql-sqlite", "mend-service-config", "repair-python-statistics", "tidy-shell-files"];
+const SHIPPED = [
+  "sql-query/answer-sql-sqlite",
+  "service-config/mend-service-config",
+  "code-repair-python/repair-python-statistics",
+  "shell-files/tidy-shell-files",
+];
 
 function read(changes: Changes): Promise<Task> {
   return withFolder(changes, readTaskFolder);
@@ -162,7 +167,7 @@ test.each(SHIPPED)(
   async (name) => {
     const { task, warnings } = await readTask(join("tasks", name));
     expect(warnings).toEqual([]);
-    expect(task.key).toBe(`sandlot/${name}`);
+    expect(task.key).toBe(`sandlot/${name.split("/")[1]}`);
     expect(task.verifier.tiers.map((tier) => tier.name)).toEqual(["unit", "integration", "boundary"]);
     expect(task.wrong.length).toBeGreaterThanOrEqual(2);
     expect(task.alternatives.length).toBeGreaterThanOrEqual(1);

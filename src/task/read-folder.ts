@@ -6,8 +6,10 @@ import { writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { nearestName, tomlLine } from "../core/naming.ts";
 import type { GeneratorReference, Task, TaskLimits } from "../core/task.ts";
+import type { FolderFile } from "../core/task-folder.ts";
+import { authorsNotes } from "./authors-notes.ts";
 import { contractOf, rulePath } from "./contract.ts";
-import { type FolderFile, readFolderFiles, textOf } from "./folder-files.ts";
+import { readFolderFiles, textOf } from "./folder-files.ts";
 import { taskHashes } from "./hash.ts";
 import { judgeOf } from "./judge-fields.ts";
 import { milestonesOf, type Refuse } from "./milestone-fields.ts";
@@ -45,6 +47,17 @@ export async function readTask(folder: string): Promise<ReadTask> {
   return assemble(name, files, document);
 }
 
+/** The task of a folder that is in memory; messages name its files below `name`. Throws `task_invalid`. */
+export function taskOfFiles(name: string, files: readonly FolderFile[]): ReadTask {
+  return assemble(name, files, documentOf(name, files));
+}
+
+/** The manifest of a folder's test files, as `tests/manifest.json` holds it. Throws `task_invalid`. */
+export function manifestText(name: string, files: readonly FolderFile[]): string {
+  const manifest = foundManifest(name, files, tiersOf(documentOf(name, files), files));
+  return `${JSON.stringify({ tests: manifest }, null, 2)}\n`;
+}
+
 /**
  * Writes `tests/manifest.json` of a task folder from its test files and returns what it wrote.
  * Throws `task_invalid` when a test file cannot be read or holds no test.
@@ -59,12 +72,16 @@ export async function writeManifest(folder: string): Promise<readonly ManifestEn
 async function readDocuments(folder: string) {
   const name = folder.length > 1 ? folder.replace(/\/+$/, "") : folder;
   const files = await readFolderFiles(name);
+  return { name, files, document: documentOf(name, files) };
+}
+
+function documentOf(name: string, files: readonly FolderFile[]): TomlDocument<TaskToml> {
   const document = settleSpellings(
     parseTaskToml(requiredText(name, files, TASK_FILE, "add it"), `${name}/${TASK_FILE}`),
   );
   refuseUnserved(document);
   refuseUnservedFolders(name, files);
-  return { name, files, document };
+  return document;
 }
 
 function assemble(folder: string, files: readonly FolderFile[], document: TomlDocument<TaskToml>): ReadTask {
@@ -134,6 +151,7 @@ function assemble(folder: string, files: readonly FolderFile[], document: TomlDo
     gradingSeed: seed === "fresh" ? "fresh" : BigInt(seed),
     ...scripts,
     generator: generatorOf(value),
+    ...authorsNotes(document, tests.manifest),
     folder,
   };
   return {

@@ -5,7 +5,8 @@
 import { nearestName, tomlLine } from "../core/naming.ts";
 import type { ImageReference } from "../core/sandbox.ts";
 import type { FileContent } from "../core/sandbox-files.ts";
-import { type FolderFile, textOf } from "./folder-files.ts";
+import type { FolderFile } from "../core/task-folder.ts";
+import { textOf } from "./folder-files.ts";
 import { problemText, taskInvalid } from "./problem.ts";
 import type { ImageToml } from "./task-schema.ts";
 import { parseImageToml, type TomlDocument } from "./task-toml.ts";
@@ -15,6 +16,8 @@ const VISIBLE_FOLDER = "/visible";
 
 /** Folders of a sandbox that the platform keeps for itself. */
 const RESERVED = ["/tests", "/solution", "/artifacts", VISIBLE_FOLDER, "/proc", "/sys", "/dev", "/run/sandlot", "/usr"];
+/** Images that are made from what the reference says, wherever the task's folder lies. */
+const STORED_IMAGE = /^(?:recipe:[a-z0-9][a-z0-9-]*|debian:[a-z0-9].*|oci:[^\s]+|sha256:[0-9a-f]{64})$/;
 const IMAGE_FILE = "environment/image.toml";
 const SETUP_FILE = "environment/setup.sh";
 
@@ -76,14 +79,14 @@ function imageDocument(folder: string, files: readonly FolderFile[]): TomlDocume
   }
   const document = parseImageToml(textOf(folder, file), name);
   const { base, packages } = document.value;
-  if (base !== undefined && base !== "host") {
+  if (base !== undefined && base !== "host" && !STORED_IMAGE.test(base)) {
     throw taskInvalid({
       file: name,
       line: tomlLine(document.text, ["base"]),
       field: "base",
       value: base,
-      message: "is not an image this machine has",
-      remedy: `write "host"${nearestName(base, ["host"]) ? ", which is the nearest" : ""}`,
+      message: "is no image that every machine can make",
+      remedy: `write "host", "recipe:NAME" or "debian:SUITE+PACKAGES"${nearestName(base, ["host"]) ? "; host is the nearest" : ""}`,
     });
   }
   if (packages && packages.length > 0) {
@@ -92,8 +95,8 @@ function imageDocument(folder: string, files: readonly FolderFile[]): TomlDocume
       line: tomlLine(document.text, ["packages"]),
       field: "packages",
       value: packages,
-      message: "cannot be installed on the base host",
-      remedy: "name the programs the task needs in programs, and leave packages out",
+      message: "are not installed by a task",
+      remedy: 'write base = "debian:bookworm+git" for an image with packages, or name programs that base must have',
     });
   }
   return document;

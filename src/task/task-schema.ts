@@ -117,6 +117,15 @@ const service = table({
   ready_sec: positive(600, 10, "seconds").optional(),
 });
 
+const requirement = table({
+  id: identifier("empty-input"),
+  text: text("The empty text gives an empty dictionary."),
+  kind: choice(["functional", "boundary", "performance"]).optional(),
+  tests: texts("unit/test_words.py::TestCount.test_empty").min(1, {
+    error: 'must name a test; write its id, such as "unit/test_words.py::TestCount.test_empty"',
+  }),
+});
+
 const SANDLOT_SCHEMA = table({
   format: z.literal(1, { error: "must be 1, the only version there is; write 1" }).optional(),
   family: identifier("code-repair-python").optional(),
@@ -174,6 +183,9 @@ const SANDLOT_SCHEMA = table({
     level: whole(1, 5, 3).optional(),
     dials: z.record(z.string(), z.number({ error: "must be a number; write one such as 3" })).optional(),
   }).optional(),
+  requirements: z
+    .array(requirement, { error: "must be a list of tables; write [[sandlot.requirements]] with id, text and tests" })
+    .optional(),
   threshold: share().optional(),
   judge: JUDGE_SCHEMA.optional(),
 });

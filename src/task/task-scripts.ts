@@ -5,7 +5,8 @@
 import { z } from "zod";
 import { nearestName, tomlLine } from "../core/naming.ts";
 import type { Script, WrongSolution } from "../core/task.ts";
-import { type FolderFile, textOf } from "./folder-files.ts";
+import type { FolderFile } from "../core/task-folder.ts";
+import { textOf } from "./folder-files.ts";
 import { taskInvalid } from "./problem.ts";
 import { readDocument } from "./task-toml.ts";
 

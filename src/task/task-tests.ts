@@ -6,7 +6,8 @@ import { z } from "zod";
 import { nearestName } from "../core/naming.ts";
 import type { FileContent } from "../core/sandbox-files.ts";
 import type { TestRunner, Tier } from "../core/task.ts";
-import { type FolderFile, textOf } from "./folder-files.ts";
+import type { FolderFile } from "../core/task-folder.ts";
+import { textOf } from "./folder-files.ts";
 import { taskInvalid } from "./problem.ts";
 import { isTestFile, RUNNER_FILES, runnersOf, testIds } from "./test-ids.ts";
 

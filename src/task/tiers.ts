@@ -4,7 +4,7 @@
  */
 import { nearestName, tomlLine } from "../core/naming.ts";
 import { type PerformanceRule, TEST_RUNNERS, type TestRunner, type Tier } from "../core/task.ts";
-import type { FolderFile } from "./folder-files.ts";
+import type { FolderFile } from "../core/task-folder.ts";
 import { taskInvalid } from "./problem.ts";
 import type { TaskToml } from "./task-schema.ts";
 import { fieldName, type TomlDocument } from "./task-toml.ts";

@@ -78,7 +78,7 @@ export function sumTask(): Task {
 
 /** A shipped folder task. */
 export function repairTask(): Promise<Task> {
-  return readTaskFolder(join(import.meta.dirname, "../../tasks/repair-python-statistics"));
+  return readTaskFolder(join(import.meta.dirname, "../../tasks/code-repair-python/repair-python-statistics"));
 }
 
 /** The same with little time, so that what hangs is through soon. */

@@ -5,7 +5,7 @@ import { openaiPolicy, openEnvironments, readTaskFolder, systemRuntime } from ".
 import { openaiServer } from "../support/openai-server.ts";
 
 test("a scripted model solves a shipped task over the chat protocol, through two planted faults", async () => {
-  const task = await readTaskFolder(join(import.meta.dirname, "../../tasks/tidy-shell-files"));
+  const task = await readTaskFolder(join(import.meta.dirname, "../../tasks/shell-files/tidy-shell-files"));
   const server = await openaiServer([
     { kind: "status", status: 500 },
     { kind: "status", status: 429, headers: { "retry-after": "0" } },

@@ -10,7 +10,7 @@ import type { Trajectory } from "../../src/core/trajectory.ts";
 import type { EvaluateSummary } from "../../src/run/report.ts";
 import { cleanEnvVars, type Ended, ROOT, sandlot } from "./run-program.ts";
 
-const TASK = join(ROOT, "tasks", "repair-python-statistics");
+const TASK = join(ROOT, "tasks", "code-repair-python", "repair-python-statistics");
 const HALF = join(TASK, "wrong", "even-length-only", "solve.sh");
 
 let folder = "";
@@ -116,7 +116,7 @@ test("a stricter verifier shows what it changes by tier, and training takes it o
 
 test("a verifier folder without the task, a finding that does not exist and a script that does not, are named", async () => {
   await command("evaluate", TASK, "--policy", "nop");
-  const other = await command("regrade", "latest", "--verifier", join(ROOT, "tasks", "tidy-shell-files"));
+  const other = await command("regrade", "latest", "--verifier", join(ROOT, "tasks", "shell-files", "tidy-shell-files"));
   expect([other.exitCode, other.stdout]).toEqual([
     4,
     expect.stringMatching(/There is no task sandlot\/repair-python-statistics/),

@@ -45,7 +45,7 @@ async function regraded(...args: string[]): Promise<RegradeReport> {
 
 async function judgedTask(): Promise<string> {
   const task = join(folder, "judged");
-  await cp(join(ROOT, "tasks", "repair-python-statistics"), task, { recursive: true });
+  await cp(join(ROOT, "tasks", "code-repair-python", "repair-python-statistics"), task, { recursive: true });
   await writeFile(join(task, "task.toml"), JUDGE, { flag: "a" });
   return task;
 }

@@ -88,7 +88,7 @@ test("an image, a user or a command that is not there is a sentence and a usage 
 });
 
 test("a run that keeps its turns can be opened again as it was after each of them", async () => {
-  const task = join(ROOT, "tasks", "mend-service-config");
+  const task = join(ROOT, "tasks", "service-config", "mend-service-config");
   const kept = await command("evaluate", task, "--policy", "oracle", "--snapshots", "turns", "--json");
   expect(kept.exitCode).toBe(0);
   const { runId } = JSON.parse(kept.stdout) as { runId: string };
@@ -110,7 +110,7 @@ test("a run that keeps its turns can be opened again as it was after each of the
 
 test("an evaluation runs on the provider that was asked for, and its records say so", async (context) => {
   if (spawnSync("bwrap", ["--version"]).status !== 0) context.skip("bubblewrap is not installed");
-  const task = join(ROOT, "tasks", "mend-service-config");
+  const task = join(ROOT, "tasks", "service-config", "mend-service-config");
   const ended = await command("evaluate", task, "--policy", "oracle", "--provider", "bwrap", "--fail-below", "1");
   expect(ended).toMatchObject({ exitCode: 0 });
   const shown = JSON.parse((await command("episode", "show", "latest", "1", "--json")).stdout) as {

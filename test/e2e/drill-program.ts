@@ -35,7 +35,7 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 /** Uniform in [0, 1), one for each place and each session. */
 const chance = (...parts: (string | number)[]): number => Number(deriveSeed(seed, ...parts) >> 11n) / 2 ** 53;
 
-const folderTask = await readTaskFolder(join(ROOT, "tasks", "repair-python-statistics"));
+const folderTask = await readTaskFolder(join(ROOT, "tasks", "code-repair-python", "repair-python-statistics"));
 const taskAt = (index: number): Task => (isFolderTask(index) ? folderTask : answerTaskOf(index));
 
 function policyAt(index: number): Policy {

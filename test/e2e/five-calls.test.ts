@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { openEnvironments, readTaskFolder, scriptAction, scriptCall } from "../../src/index.ts";
 
 test("reset, execute, next, verify and close solve a shipped task from its oracle's commands", async () => {
-  const task = await readTaskFolder(join(import.meta.dirname, "../../tasks/tidy-shell-files"));
+  const task = await readTaskFolder(join(import.meta.dirname, "../../tasks/shell-files/tidy-shell-files"));
   const environments = openEnvironments();
   const environment = environments.open({ ...task, files: [...task.files, ...task.oracle.files] });
   try {

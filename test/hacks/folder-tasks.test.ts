@@ -8,7 +8,12 @@ import { SCRIPTED_HACKS } from "./scripted-hacks.ts";
 
 /** Three sandboxes an episode, on a machine that runs the rest of the suite beside it. */
 const EPISODE_MS = 300_000;
-const TASKS = ["repair-python-statistics", "tidy-shell-files", "answer-sql-sqlite", "mend-service-config"];
+const TASKS = [
+  "code-repair-python/repair-python-statistics",
+  "shell-files/tidy-shell-files",
+  "sql-query/answer-sql-sqlite",
+  "service-config/mend-service-config",
+];
 const machinery = openMachinery();
 const tasks = new Map<string, Task>();
 

@@ -1,0 +1,39 @@
+/** What an author says about a task and no episode needs: the table of requirements, and how hard it is thought to be. */
+import { nearestName } from "../core/naming.ts";
+import type { Requirement, Task } from "../core/task.ts";
+import type { TaskToml } from "./task-schema.ts";
+import type { ManifestEntry } from "./task-tests.ts";
+import type { TomlDocument } from "./task-toml.ts";
+import { wrong } from "./tiers.ts";
+
+/** Throws `task_invalid` for a requirement that stands twice, or whose test is not in the manifest. */
+export function authorsNotes(
+  document: TomlDocument<TaskToml>,
+  manifest: readonly ManifestEntry[],
+): Pick<Task, "requirements" | "difficulty"> {
+  const { requirements = [], difficulty } = document.value.sandlot ?? {};
+  const known = manifest.map(({ id }) => id);
+  const seen = new Set<string>();
+  const listed = requirements.map(({ id, text, kind = "functional", tests }, index): Requirement => {
+    const path = ["sandlot", "requirements", index];
+    if (seen.has(id)) {
+      const remedy = "give each requirement an id of its own";
+      throw wrong(document, [...path, "id"], { value: id, message: "stands twice", remedy });
+    }
+    seen.add(id);
+    const absent = tests.findIndex((test) => !known.includes(test));
+    if (absent >= 0) {
+      const value = tests[absent] ?? "";
+      const nearest = nearestName(value, known);
+      const remedy = nearest === null ? "write the id of a hidden test" : `write "${nearest}"`;
+      throw wrong(document, [...path, "tests", absent], { value, message: "is not in the manifest", remedy });
+    }
+    return { id, text, kind, tests };
+  });
+  return {
+    ...(listed.length === 0 ? {} : { requirements: listed }),
+    ...(difficulty === undefined
+      ? {}
+      : { difficulty: { level: difficulty.level ?? 3, dials: difficulty.dials ?? {} } }),
+  };
+}
