@@ -1,6 +1,6 @@
 /**
  * Makes a task generator of a generator of folders: seeds by split, draws until one holds, names the task, writes its
- * manifest and its origin, and reads the result as any other folder. A drawn task can be written down and read back the same.
+ * manifest and its origin, and reads the result like every folder. A drawn task can be written down and read back the same.
  */
 import { createHash } from "node:crypto";
 import { stringify } from "smol-toml";
