@@ -30,6 +30,8 @@ import { requireLinux } from "./sandbox/provider-namespace.ts";
 import { userIds, userName } from "./sandbox/user-ids.ts";
 import { recent } from "./store/recent.ts";
 import { loadGenerator } from "./task/generator.ts";
+import { openTaskSet } from "./task/set/open-set.ts";
+import { setGenerator } from "./task/set/set-generator.ts";
 import { detectEpisode } from "./verifier/detect/detect.ts";
 import { verdictIdentity } from "./verifier/identity.ts";
 import { createVerifier } from "./verifier/verifier.ts";
@@ -191,10 +193,11 @@ export function packageFolder(): string {
 }
 
 /**
- * The generator of a folder. In a built package the shipped generators are taken from `dist/`, since Node strips no
+ * The generator of a folder, or of a task set whose file is named. In a built package the shipped generators are taken from `dist/`, since Node strips no
  * types below `node_modules`.
  */
-export function openGenerator(folder: string): Promise<TaskGenerator> {
+export async function openGenerator(folder: string): Promise<TaskGenerator> {
+  if (folder.endsWith(".toml")) return setGenerator(await openTaskSet(folder, { openGenerator }));
   const way = relative(packageFolder(), resolve(folder));
   const built = join(packageFolder(), "dist", way);
   const isBuilt = import.meta.url.endsWith(".js") && !way.startsWith("..") && existsSync(built);

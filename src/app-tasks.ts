@@ -1,4 +1,5 @@
 /** Finds tasks: those of a folder that a person names, and again those of a run that is stored. */
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { openGenerator } from "./app-parts.ts";
 import { type StoredConfig, taskReader } from "./app-train.ts";
@@ -10,6 +11,8 @@ import { recipeSchema } from "./run/recipe.ts";
 import { sectionOf, trainSections } from "./run/sections.ts";
 import { writesFolders } from "./task/folder-generator.ts";
 import { readTaskFolder } from "./task/read-folder.ts";
+import { openTaskSet, type TaskSet } from "./task/set/open-set.ts";
+import { changesSince, lockFile, lockOf, readLock, type SetLock } from "./task/set/set-lock.ts";
 import { findTasks } from "./task/task-set.ts";
 import { writeFolder } from "./task/write-folder.ts";
 
@@ -57,11 +60,12 @@ export async function generateTasks(folder: string, choice: GenerateChoice): Pro
   return written;
 }
 
-/** A task folder, a generator folder, or a folder of task folders. */
+/** A task folder, a generator folder, a folder of task folders, or the file of a task set. */
 export async function tasksOf(
   target: string,
   options: TaskChoice,
 ): Promise<{ readonly tasks: readonly Task[]; readonly taskSet: string }> {
+  if (target.endsWith(".toml")) return tasksOfSet(target, options.split);
   const found = await findTasks(target);
   const generators = found.filter((entry) => entry.kind === "generator");
   const folders = found.filter((entry) => entry.kind === "folder");
@@ -81,6 +85,46 @@ export async function tasksOf(
   const seed = deriveSeed(options.seed, "tasks");
   const tasks = Array.from({ length: options.tasksMax }, (_, index) => generator.generate({ split, index, seed }));
   return { tasks, taskSet: join(`${generator.name}@${generator.version}`, split) };
+}
+
+/** Of a set, the split that was asked for, else what is not trained on, else all. */
+async function tasksOfSet(
+  file: string,
+  split: string | null,
+): Promise<{ readonly tasks: readonly Task[]; readonly taskSet: string }> {
+  const set = await openTaskSet(file, { openGenerator });
+  const splits = new Set(set.tasks.map((one) => one.split));
+  const chosen = split ?? (["eval", "held-out"] as const).find((name) => splits.has(name)) ?? "train";
+  const tasks = set.tasks.filter((one) => one.split === chosen).map(({ task }) => task);
+  const taskSet = join(`${set.name}@${set.version}`, chosen);
+  if (tasks.length > 0) return { tasks, taskSet };
+  throw new Failure("task_not_found", `${file} has no split "${chosen}"; it has ${[...splits].join(", ")}.`);
+}
+
+/** A task set with what changed since its lock. Throws `task_invalid`. */
+export async function showSet(file: string): Promise<{ readonly set: TaskSet; readonly changes: readonly string[] }> {
+  const set = await openTaskSet(file, { openGenerator, isLockHeld: false });
+  const lock = await readLock(lockFile(file));
+  return { set, changes: lock === null ? [] : changesSince(lock, set.tasks) };
+}
+
+/**
+ * Pins the tasks of a set's version in its lock file, and gives the lock. Throws `task_invalid` where this version is
+ * locked with other tasks already.
+ */
+export async function lockSet(file: string): Promise<SetLock> {
+  const { set, changes } = await showSet(file);
+  const before = await readLock(lockFile(file));
+  if (before !== null && before.version >= set.version && changes.length > 0) {
+    throw new Failure(
+      "task_invalid",
+      `${file}: version = ${set.version} is not above the locked ${before.version}, and its tasks differ: ${changes[0]}; raise version.`,
+    );
+  }
+  if (before !== null && changes.length === 0 && before.version === set.version) return before;
+  const lock = lockOf(set, before);
+  await writeFile(lockFile(file), `${JSON.stringify(lock, null, 2)}\n`);
+  return lock;
 }
 
 /** The task of a stored episode; null where there is none of its key any more. */

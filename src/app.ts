@@ -8,7 +8,7 @@ import { checkAll } from "./app-check.ts";
 import { evaluateTarget } from "./app-evaluate.ts";
 import { packageFolder, runtime } from "./app-parts.ts";
 import { reviewFinding as addReview, detectAgain, regrade as regradeStored } from "./app-regrade.ts";
-import { generateTasks as writeGenerated } from "./app-tasks.ts";
+import { lockSet, showSet, generateTasks as writeGenerated } from "./app-tasks.ts";
 import { resumeTraining, startTraining } from "./app-train.ts";
 import { Failure } from "./core/errors.ts";
 import type { ProbeLine, ProbeReport, SandboxProvider } from "./core/sandbox.ts";
@@ -31,6 +31,8 @@ export const detect = detectAgain;
 export const reviewFinding = addReview;
 export const listTasks = findTasks;
 export const generateTasks = writeGenerated;
+export const showTaskSet = showSet;
+export const lockTaskSet = lockSet;
 /** Every metric a run stores, with its meaning. */
 export const metricCatalogue = METRICS;
 

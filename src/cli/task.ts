@@ -11,6 +11,7 @@ import { addJudgeOptions, type JudgeFlags, judgeNamed } from "./judge-option.ts"
 import { stopSignals } from "./stop-signals.ts";
 import { pairsText, tableText } from "./table.ts";
 import { addTaskGenerate } from "./task-generate.ts";
+import { addTaskSet } from "./task-set.ts";
 
 export function addTask(program: Command): void {
   const task = program.command("task").summary("list, show and check tasks").description("Tasks and generators.");
@@ -36,6 +37,7 @@ export function addTask(program: Command): void {
     .action(action(checkTasks));
   addJudgeOptions(check);
   addTaskGenerate(task);
+  addTaskSet(task);
 }
 
 async function listTasks(context: CliContext, args: readonly unknown[]): Promise<number> {

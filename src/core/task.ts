@@ -265,6 +265,8 @@ export interface Task extends TaskIdentity {
   /** What the instruction demands, each with its tests; absent where the author lists none. */
   readonly requirements?: readonly Requirement[];
   readonly difficulty?: Difficulty;
+  /** What it is about, for people who look for it; absent where the author names none. */
+  readonly keywords?: readonly string[];
   /** Folder the task was read from, relative to where it was asked for; null when generated. */
   readonly folder: string | null;
 }

@@ -1,4 +1,5 @@
-/** What an author says about a task and no episode needs: the table of requirements, and how hard it is thought to be. */
+/** What an author says about a task and no episode needs: the table of requirements, keywords,
+ * and how hard it is thought to be. */
 import { nearestName } from "../core/naming.ts";
 import type { Requirement, Task } from "../core/task.ts";
 import type { TaskToml } from "./task-schema.ts";
@@ -10,8 +11,9 @@ import { wrong } from "./tiers.ts";
 export function authorsNotes(
   document: TomlDocument<TaskToml>,
   manifest: readonly ManifestEntry[],
-): Pick<Task, "requirements" | "difficulty"> {
+): Pick<Task, "requirements" | "difficulty" | "keywords"> {
   const { requirements = [], difficulty } = document.value.sandlot ?? {};
+  const { keywords = [] } = document.value.task ?? {};
   const known = manifest.map(({ id }) => id);
   const seen = new Set<string>();
   const listed = requirements.map(({ id, text, kind = "functional", tests }, index): Requirement => {
@@ -32,6 +34,7 @@ export function authorsNotes(
   });
   return {
     ...(listed.length === 0 ? {} : { requirements: listed }),
+    ...(keywords.length === 0 ? {} : { keywords }),
     ...(difficulty === undefined
       ? {}
       : { difficulty: { level: difficulty.level ?? 3, dials: difficulty.dials ?? {} } }),
