@@ -10,23 +10,8 @@ import { taskInvalid } from "../problem.ts";
 import { readTaskFolder } from "../read-folder.ts";
 import { findTasks } from "../task-set.ts";
 import type { TomlDocument } from "../task-toml.ts";
-import { parseSet, type SetEntryToml, type SetSplit, type SetToml } from "./set-file.ts";
+import { parseSet, type SetEntryToml, type SetTask, type SetToml, type TaskSet } from "./set-file.ts";
 import { changesSince, lockFile, readLock } from "./set-lock.ts";
-
-/** One task of a set. */
-export interface SetTask {
-  readonly task: Task;
-  readonly split: SetSplit;
-  /** Its share of draws among the tasks of its split, relative to theirs. */
-  readonly weight: number;
-}
-
-export interface TaskSet {
-  readonly name: string;
-  readonly version: number;
-  readonly file: string;
-  readonly tasks: readonly SetTask[];
-}
 
 export interface OpenSetOptions {
   /** Opens the generator of a folder. Throws `task_invalid`. */

@@ -3,6 +3,7 @@
  * lock file beside it; a published version never changes its tasks.
  */
 import { z } from "zod";
+import type { Task } from "../../core/task.ts";
 import type { TomlDocument } from "../task-toml.ts";
 import { readDocument } from "../task-toml.ts";
 
@@ -67,6 +68,21 @@ const SET_SCHEMA = z.object({
     .array(entry, { error: "must be a list of tables; write [[tasks]] for each folder or generator" })
     .min(1, { error: 'must name at least one folder or generator; write [[tasks]] and path = "tasks"' }),
 });
+
+/** One task of a set. */
+export interface SetTask {
+  readonly task: Task;
+  readonly split: SetSplit;
+  /** Its share of draws among the tasks of its split, relative to theirs. */
+  readonly weight: number;
+}
+
+export interface TaskSet {
+  readonly name: string;
+  readonly version: number;
+  readonly file: string;
+  readonly tasks: readonly SetTask[];
+}
 
 export type SetToml = z.infer<typeof SET_SCHEMA>;
 export type SetEntryToml = SetToml["tasks"][number];

@@ -5,7 +5,7 @@
 import { Failure } from "../../core/errors.ts";
 import { deriveSeed, randomFrom } from "../../core/random.ts";
 import type { Task, TaskGenerator } from "../../core/task.ts";
-import type { SetTask, TaskSet } from "./open-set.ts";
+import type { SetTask, TaskSet } from "./set-file.ts";
 
 export function setGenerator(set: TaskSet): TaskGenerator {
   const bySplit = new Map<string, readonly SetTask[]>(Map.groupBy(set.tasks, ({ split }) => split));

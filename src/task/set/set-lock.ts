@@ -5,7 +5,7 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { taskInvalid } from "../problem.ts";
-import type { SetTask } from "./open-set.ts";
+import type { SetTask } from "./set-file.ts";
 
 const HASH = z.string().regex(/^[0-9a-f]{64}$/);
 const LOCK_SCHEMA = z.strictObject({
