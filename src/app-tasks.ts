@@ -7,6 +7,7 @@ import { Failure } from "./core/errors.ts";
 import { deriveSeed } from "./core/random.ts";
 import type { RunRow, TrajectoryRow } from "./core/store.ts";
 import type { Task } from "./core/task.ts";
+import { cellOfReference } from "./rollout/source.ts";
 import { recipeSchema } from "./run/recipe.ts";
 import { sectionOf, trainSections } from "./run/sections.ts";
 import { writesFolders } from "./task/folder-generator.ts";
@@ -129,7 +130,7 @@ export async function lockSet(file: string): Promise<SetLock> {
 }
 
 /** The task of a stored episode; null where there is none of its key any more. */
-export type TaskOfRow = (row: Pick<TrajectoryRow, "groupNo" | "taskKey">) => Task | null;
+export type TaskOfRow = (row: Pick<TrajectoryRow, "groupNo" | "taskKey" | "taskRef">) => Task | null;
 
 /**
  * The tasks of a stored run as they are now, in the folder that it was started with, or in another one that holds
@@ -145,9 +146,9 @@ async function trainedTasks(run: RunRow, folder: string | null): Promise<TaskOfR
   const generator = await openGenerator(folder ?? config.generatorFolder);
   const read = taskReader(generator, recipe.seed);
   const sections = trainSections(recipe);
-  return ({ groupNo, taskKey }) => {
+  return ({ groupNo, taskKey, taskRef }) => {
     const section = sectionOf(sections, groupNo);
-    const task = read(section.split, groupNo - section.groupFirst);
+    const task = read(section.split, groupNo - section.groupFirst, cellOfReference(taskRef));
     return task.key === taskKey ? task : null;
   };
 }

@@ -11,11 +11,12 @@ import type { Policy, Tokenizer } from "./core/policy.ts";
 import type { PolicySampler, PolicySnapshot, PolicyTrainer, TrainSequence } from "./core/policy-backend.ts";
 import { deriveSeed } from "./core/random.ts";
 import type { RunRow, Store } from "./core/store.ts";
-import type { Demonstration, Task, TaskGenerator } from "./core/task.ts";
+import type { Demonstration, Task, TaskCell, TaskGenerator } from "./core/task.ts";
 import { embeddedBackend } from "./policy/embedded/backend.ts";
 import { plainRenderer } from "./policy/renderer/plain.ts";
 import { sampledPolicy } from "./policy/sampled.ts";
 import { charsTokenizer } from "./policy/tokenizer.ts";
+import { cellsOf } from "./rollout/curriculum-dials.ts";
 import type { LoadedRecipe } from "./run/load-recipe.ts";
 import { type Recipe, recipeSchema } from "./run/recipe.ts";
 import type { TrainSummary } from "./run/report.ts";
@@ -173,6 +174,7 @@ async function runTraining(
       weights: model.weights,
       checkpoints: model.checkpoints,
       taskAt: taskReader(generator, recipe.seed),
+      cells: recipe.curriculum.isEnabled ? cellsOf(generator, recipe.tasks.train) : null,
       policyAt: model.policyAt,
       setReference: (snapshot) => {
         reference = snapshot;
@@ -192,11 +194,15 @@ async function runTraining(
 }
 
 /** Tasks by split and position, remembered, since every member of a group asks for the same one. */
-export function taskReader(generator: TaskGenerator, seed: number): (split: string, index: number) => Task {
+export function taskReader(
+  generator: TaskGenerator,
+  seed: number,
+): (split: string, index: number, cell?: TaskCell | null) => Task {
   const known = new Map<string, Task>();
-  return (split, index) => {
-    const key = `${split}:${index}`;
-    const found = known.get(key) ?? generator.generate({ split, index, seed: deriveSeed(seed, "tasks") });
+  return (split, index, cell = null) => {
+    const key = `${split}:${index}:${cell?.id ?? ""}`;
+    const place = cell === null ? {} : Object.keys(cell.dials).length > 0 ? { dials: cell.dials } : { cell: cell.id };
+    const found = known.get(key) ?? generator.generate({ split, index, seed: deriveSeed(seed, "tasks"), ...place });
     if (known.size > 4_096) known.clear();
     known.set(key, found);
     return found;

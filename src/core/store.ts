@@ -98,6 +98,8 @@ export interface TrajectoryRow {
   readonly step: number;
   readonly split: string;
   readonly taskKey: string;
+  /** What rebuilds the task, opaque to the store. */
+  readonly taskRef: string;
   readonly outcome: Outcome["kind"];
   readonly cause: string;
   readonly stopReason: string | null;

@@ -265,6 +265,8 @@ export interface Task extends TaskIdentity {
   /** What the instruction demands, each with its tests; absent where the author lists none. */
   readonly requirements?: readonly Requirement[];
   readonly difficulty?: Difficulty;
+  /** Checks of severity W whose fault the author lets stand, each with a written reason; absent where there are none. */
+  readonly waivers?: readonly { readonly check: string; readonly reason: string }[];
   /** What it is about, for people who look for it; absent where the author names none. */
   readonly keywords?: readonly string[];
   /** Folder the task was read from, relative to where it was asked for; null when generated. */
@@ -275,6 +277,14 @@ export interface Task extends TaskIdentity {
 export interface Demonstration {
   readonly instruction: string;
   readonly answer: string;
+}
+
+/** A part of the supply with one pass rate: one fixed task, or a generator with its dials set. */
+export interface TaskCell {
+  readonly id: string;
+  readonly family: string;
+  /** Empty for a fixed task. */
+  readonly dials: Readonly<Record<string, number>>;
 }
 
 /** A seeded, unbounded supply of tasks. */
@@ -293,7 +303,11 @@ export interface TaskGenerator {
     readonly index: number;
     readonly seed: bigint;
     readonly dials?: Readonly<Record<string, number>>;
+    /** Of a supply with cells of its own, the one to draw from; any where it is left out. */
+    readonly cell?: string;
   }): Task;
+  /** Cells that are no settings of dials, such as the tasks of a set. Absent: the dials make them. */
+  cells?(split: string): readonly TaskCell[];
   /** Demonstrations from the train split only; null when this family has none. `noise` in [0, 1] is the share with a systematic bug. */
   demonstrations:
     | ((input: { readonly count: number; readonly seed: bigint; readonly noise: number }) => readonly Demonstration[])

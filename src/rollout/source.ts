@@ -6,7 +6,7 @@
 import { createHash, createHmac } from "node:crypto";
 import { deriveSeed } from "../core/random.ts";
 import type { GroupPlan } from "../core/store.ts";
-import type { Task } from "../core/task.ts";
+import type { Task, TaskCell } from "../core/task.ts";
 
 /** How answers are sampled in a section. */
 export type SamplingMode = "sampled" | "greedy";
@@ -44,18 +44,32 @@ export interface TaskReference {
   readonly section: string;
   /** Position of the task in its split. */
   readonly index: number;
+  /** Where a curriculum drew it from; absent without one. */
+  readonly cell?: TaskCell;
 }
 
 export interface GroupSource {
-  /** Groups `from` to `to` (exclusive) of a section, counted from its first; `step` is what they are gathered for. */
-  plan(section: Section, from: number, to: number, step: number): readonly GroupPlan[];
+  /**
+   * Groups `from` to `to` (exclusive) of a section, counted from its first; `step` is what they are gathered for, and
+   * `cells`, where there is a curriculum, what each of them is drawn from.
+   */
+  plan(
+    section: Section,
+    from: number,
+    to: number,
+    step: number,
+    cells?: readonly TaskCell[] | null,
+  ): readonly GroupPlan[];
 }
 
 /**
- * `taskAt(section, index)` must be pure. Hidden inputs are keyed by HMAC-SHA-256 over split and index, so the episodes
+ * `taskAt(section, index, cell)` must be pure. Hidden inputs are keyed by HMAC-SHA-256 over split and index, so the episodes
  * of a group, and the evaluations before and after, are graded alike; equal run seeds give equal runs.
  */
-export function groupSource(runSeed: number, taskAt: (section: Section, index: number) => Task): GroupSource {
+export function groupSource(
+  runSeed: number,
+  taskAt: (section: Section, index: number, cell: TaskCell | null) => Task,
+): GroupSource {
   const secret = createHash("sha256").update(`sandlot run secret ${runSeed}`).digest();
   const gradingSeed = (task: Task, split: string, index: number): bigint => {
     if (task.gradingSeed !== "fresh") return task.gradingSeed;
@@ -63,11 +77,12 @@ export function groupSource(runSeed: number, taskAt: (section: Section, index: n
     return digest.readBigUInt64LE(0);
   };
   return {
-    plan: (section, from, to, step) =>
+    plan: (section, from, to, step, cells = null) =>
       Array.from({ length: Math.max(0, Math.min(to, section.groupCount) - from) }, (_, offset) => {
         const index = from + offset;
-        const task = taskAt(section, index);
-        const reference: TaskReference = { section: section.name, index };
+        const cell = cells?.[offset] ?? null;
+        const task = taskAt(section, index, cell);
+        const reference: TaskReference = { section: section.name, index, ...(cell === null ? {} : { cell }) };
         return {
           groupNo: section.groupFirst + index,
           phase: section.phase,
@@ -85,4 +100,9 @@ export function groupSource(runSeed: number, taskAt: (section: Section, index: n
         };
       }),
   };
+}
+
+/** The cell a stored reference names; null where no curriculum chose it. */
+export function cellOfReference(taskRef: string): TaskCell | null {
+  return (JSON.parse(taskRef) as TaskReference).cell ?? null;
 }

@@ -20,6 +20,7 @@ function rowsOf(rewards: readonly (readonly (number | null)[])[]): TrajectoryRow
         step: 0,
         split: "eval",
         taskKey: "t/same",
+        taskRef: "{}",
         outcome: isGraded ? "graded" : "failed",
         cause: isGraded ? "completed" : "infra_during",
         stopReason: isGraded ? "submitted" : null,

@@ -40,7 +40,7 @@ async function sectionRows(context: TrainContext, section: Section): Promise<rea
 function sectionRate(context: TrainContext, rows: readonly TrajectoryRow[], section: Section): PassRate {
   const graded = rows.filter((row) => row.reward !== null);
   const solved = graded.filter((row) =>
-    isSolved(context.taskAt(section.split, row.groupNo - section.groupFirst), row.reward ?? 0),
+    isSolved(context.taskAt(section.split, row.groupNo - section.groupFirst, null), row.reward ?? 0),
   );
   return passRate(solved.length, graded.length);
 }

@@ -14,6 +14,7 @@ function row(episodeNo: number, change: Partial<TrajectoryRow> = {}): Trajectory
       step: 1,
       split: "train",
       taskKey: "t/a",
+      taskRef: "{}",
     },
     ...{
       outcome: "graded",

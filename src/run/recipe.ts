@@ -78,6 +78,17 @@ const rl = z.strictObject({
   checkpointsKept: count(1, 1_000).default(3),
 });
 
+/** Which of a generator's cells (its dials, or the tasks of a set) training draws from. */
+const curriculum = z.strictObject({
+  /** False draws as the generator does by itself. */
+  isEnabled: z.boolean().default(false),
+  /** Pass rates between which a cell is worth training on. */
+  bandLow: share.default(0.2),
+  bandHigh: share.default(0.8),
+  /** What a graded episode counts after one more policy version. */
+  decay: share.default(0.98),
+});
+
 /** What a reward is, beyond what the verifier says. */
 const reward = z.strictObject({
   /** What deterministic evidence of cheating earns: nothing, a penalty, or nothing with its own tokens left out of training. */
@@ -176,6 +187,7 @@ export const recipeSchema = z.strictObject({
   /** Everything random in the run derives from it. */
   seed: count(0, Number.MAX_SAFE_INTEGER).default(1),
   tasks: tasks.prefault({}),
+  curriculum: curriculum.prefault({}),
   policy: policy.prefault({}),
   sft: sft.prefault({}),
   rl: rl.prefault({}),

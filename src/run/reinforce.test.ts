@@ -102,6 +102,7 @@ async function step(members: readonly Member[]): Promise<{ batch: Batch | null; 
       } as never,
       checkpoints: async () => saved,
       taskAt: () => greetTask(),
+      cells: null,
       policyAt: () => nopPolicy(),
       ...{ setReference: () => undefined, demonstrations: () => [], sandboxesCreated: () => 0, cores: 1 },
       advantages: grpoAdvantages({ divideByStd: false }),

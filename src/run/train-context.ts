@@ -6,11 +6,12 @@ import type { Policy } from "../core/policy.ts";
 import type { PolicySnapshot, PolicyTrainer, TrainSequence } from "../core/policy-backend.ts";
 import type { Runtime } from "../core/runtime.ts";
 import type { Store } from "../core/store.ts";
-import type { Task } from "../core/task.ts";
+import type { Task, TaskCell } from "../core/task.ts";
 import type { AdvantageEstimator, Batch, BatchItem, Trainer } from "../core/training.ts";
 import { failureBudget } from "../rollout/failure-budget.ts";
 import { runReadyEpisodes, type SchedulerEnd } from "../rollout/scheduler.ts";
-import { groupSource, type SamplingMode, type Section } from "../rollout/source.ts";
+import { cellOfReference, groupSource, type SamplingMode, type Section } from "../rollout/source.ts";
+import { cellChooser } from "./cell-chooser.ts";
 import { failureWarnings } from "./failure-warnings.ts";
 import type { ProgressBoard } from "./progress.ts";
 import type { Recipe } from "./recipe.ts";
@@ -30,8 +31,10 @@ export interface TrainParts {
   readonly weights: PolicyTrainer;
   /** Names of stored checkpoints, oldest first. */
   readonly checkpoints: () => Promise<readonly string[]>;
-  /** A task of a split by its position; pure. */
-  readonly taskAt: (split: string, index: number) => Task;
+  /** A task of a split by its position, drawn from a cell where a curriculum named one; pure. */
+  readonly taskAt: (split: string, index: number, cell: TaskCell | null) => Task;
+  /** Cells the training split is drawn from by a curriculum; null where the recipe wants none. */
+  readonly cells: readonly TaskCell[] | null;
   /** The policy that samples from `snapshot`. */
   readonly policyAt: (snapshot: PolicySnapshot, mode: SamplingMode) => Policy;
   /** Sets the snapshot that KL is measured against. */
@@ -81,7 +84,8 @@ export class Stopped extends Error {
 export function trainContext(parts: TrainParts, board: ProgressBoard, before: RunTotals): TrainContext {
   const { runId, recipe, store, runtime, drain, abort } = parts;
   const sections = trainSections(recipe);
-  const source = groupSource(recipe.seed, (section, index) => parts.taskAt(section.split, index));
+  const source = groupSource(recipe.seed, (section, index, cell) => parts.taskAt(section.split, index, cell));
+  const chooser = parts.cells === null ? null : cellChooser({ ...parts, cells: parts.cells, sections });
   const budget = failureBudget(recipe.scheduler);
   const onFailed = failureWarnings(runtime, parts.onEvent);
   const context: TrainContext = {
@@ -103,7 +107,8 @@ export function trainContext(parts: TrainParts, board: ProgressBoard, before: Ru
       parts.onEvent({ kind: "checkpoint-saved", name, step: state.step });
     },
     gather: async (section, from, to, step) => {
-      await store.plan(runId, source.plan(section, from, to, step));
+      const cells = section.phase === "train" && chooser !== null ? await chooser.choose(step, to - from) : null;
+      await store.plan(runId, source.plan(section, from, to, step, cells));
       const end: SchedulerEnd = await runReadyEpisodes({
         runId,
         store,
@@ -117,7 +122,7 @@ export function trainContext(parts: TrainParts, board: ProgressBoard, before: Ru
           if (context.current === null)
             throw new Failure("unexpected", "Episodes were asked for before any weights exist.");
           return {
-            task: parts.taskAt(at.split, lease.groupNo - at.groupFirst),
+            task: parts.taskAt(at.split, lease.groupNo - at.groupFirst, cellOfReference(lease.taskRef)),
             policy: parts.policyAt(context.current, at.mode),
             taskSet: parts.taskSet,
             recipeHash: parts.recipeHash,

@@ -28,7 +28,7 @@ export interface TrajectoryStatements {
 }
 
 const ROWS = `SELECT t.episode_no AS episodeNo, f.group_no AS groupNo, f.member, g.phase, g.step, g.split,
-    g.task_key AS taskKey, t.outcome, t.cause, t.stop_reason AS stopReason, t.failure, t.reward,
+    g.task_key AS taskKey, g.task_ref AS taskRef, t.outcome, t.cause, t.stop_reason AS stopReason, t.failure, t.reward,
     (SELECT h.reward FROM verdict_history h JOIN adoption a ON a.run_no = h.run_no AND a.regrade_id = h.regrade_id
      WHERE h.run_no = t.run_no AND h.episode_no = t.episode_no AND h.reward IS NOT NULL
      ORDER BY a.adoption_no DESC LIMIT 1) AS rewardAdopted,

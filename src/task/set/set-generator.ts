@@ -16,12 +16,16 @@ export function setGenerator(set: TaskSet): TaskGenerator {
     splits: [...bySplit.keys()],
     demonstrations: null,
     alphabet: null,
-    generate: ({ split, index, seed }) => {
+    cells: (split) => (bySplit.get(split) ?? []).map(({ task }) => ({ id: task.key, family: task.family, dials: {} })),
+    generate: ({ split, index, seed, cell }) => {
       const tasks = bySplit.get(split);
       if (tasks === undefined) {
         const known = [...bySplit.keys()].join(", ");
         throw new Failure("task_invalid", `${set.file}: the set has no split "${split}"; it has ${known}`);
       }
+      const asked = cell === undefined ? undefined : tasks.find(({ task }) => task.key === cell);
+      if (asked !== undefined) return asked.task;
+      if (cell !== undefined) throw new Failure("task_invalid", `${set.file}: the split ${split} has no task ${cell}`);
       return split === "train" ? drawn(tasks, index, seed, set.name) : inOrder(tasks, index);
     },
   };
