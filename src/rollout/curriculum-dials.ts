@@ -2,6 +2,7 @@
  * Which cells of a generator open when: first those with every dial at its lowest, then one step more of the dial that
  * has made the least difference so far, so that difficulty rises slowly.
  */
+import { toFailure } from "../core/errors.ts";
 import type { TaskCell, TaskGenerator } from "../core/task.ts";
 
 export interface CellPlace extends TaskCell {
@@ -13,7 +14,10 @@ export interface CellPlace extends TaskCell {
 const BUCKETS_MAX = 4;
 const CELLS_MAX = 256;
 
-/** The cells of a generator: its own, or one for each combination of dial values, at most four a dial and 256 in all. */
+/**
+ * The cells of a generator: its own, or one for each combination of dial values that it can draw, at most four values a
+ * dial and 256 cells in all.
+ */
 export function cellsOf(generator: TaskGenerator, split: string): readonly TaskCell[] {
   const own = generator.cells?.(split);
   if (own !== undefined) return own;
@@ -23,7 +27,20 @@ export function cellsOf(generator: TaskGenerator, split: string): readonly TaskC
     if (combined.length * values.length > CELLS_MAX) continue;
     combined = combined.flatMap((dials) => values.map((value) => ({ ...dials, [dial]: value })));
   }
-  return combined.map((dials) => ({ id: cellId(generator.name, dials), family: generator.name, dials }));
+  return combined
+    .filter((dials) => canDraw(generator, split, dials))
+    .map((dials) => ({ id: cellId(generator.name, dials), family: generator.name, dials }));
+}
+
+/** Some settings exclude each other, or belong to another split. */
+function canDraw(generator: TaskGenerator, split: string, dials: Readonly<Record<string, number>>): boolean {
+  try {
+    generator.generate({ split, index: 0, seed: 0n, dials });
+    return true;
+  } catch (error) {
+    if (toFailure(error).code === "task_invalid") return false;
+    throw error;
+  }
 }
 
 function cellId(name: string, dials: Readonly<Record<string, number>>): string {

@@ -1,8 +1,12 @@
 import { expect, test } from "vitest";
+import { generator as firstLight } from "../../tasks/generator/first-light/generator.ts";
+import { greetTask } from "../../test/support/episode-parts.ts";
+import { Failure } from "../core/errors.ts";
 import { randomFrom } from "../core/random.ts";
-import type { TaskCell } from "../core/task.ts";
+import type { TaskCell, TaskGenerator } from "../core/task.ts";
 import { betaAtMost, drawBeta } from "./beta.ts";
 import { type Curriculum, curriculum } from "./curriculum.ts";
+import { cellsOf } from "./curriculum-dials.ts";
 
 const RULES = { bandLow: 0.2, bandHigh: 0.8, decay: 0.98 };
 const GRID: readonly TaskCell[] = [1, 2, 3].flatMap((depth) =>
@@ -117,4 +121,18 @@ test("equal seeds and results choose equal cells, whatever was asked before", ()
   feed(one, 2, 3, 5, "a", "b");
   feed(other, 2, 3, 5, "a", "b");
   expect(one.choose(3, 32)).toEqual(other.choose(3, 32));
+});
+
+test("the cells of a generator are its own, or its dials' combinations that it can draw", () => {
+  expect(cellsOf(firstLight, "train").map(({ dials }) => dials["steps"])).toEqual([1, 2, 3]);
+  const dials = { a: { min: 0, max: 9, step: 1, meaning: "x" }, b: { min: 1, max: 2, step: 1, meaning: "y" } };
+  const generate: TaskGenerator["generate"] = ({ dials: { a = 0, b = 0 } = {} }) => {
+    if (a + b > 10) throw new Failure("task_invalid", "too much");
+    return greetTask();
+  };
+  const { cells: _own, ...plain } = firstLight;
+  const cells = cellsOf({ ...plain, name: "g", dials, generate }, "train");
+  expect(cells.map(({ id }) => id)).toEqual([
+    ...["g a=0 b=1", "g a=0 b=2", "g a=3 b=1", "g a=3 b=2", "g a=6 b=1", "g a=6 b=2", "g a=9 b=1"],
+  ]);
 });

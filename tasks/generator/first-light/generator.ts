@@ -62,6 +62,14 @@ export const generator: TaskGenerator = {
     steps: { min: 0, max: 4, step: 1, meaning: "steps of the recipe; 0 draws a number the split has" },
   },
   splits: SPLITS,
+  // 0 stands for a number that is drawn, so the dial's own values are not the cells.
+  cells: (split) => {
+    const [min, max] = STEPS[knownSplit(split)];
+    return Array.from({ length: max - min + 1 }, (_, index) => {
+      const steps = min + index;
+      return { id: `${NAME} steps=${steps}`, family: NAME, dials: { steps } };
+    });
+  },
   alphabet: ALPHABET,
   demonstrations,
   generate({ split, index, seed, dials = {} }) {
