@@ -3,12 +3,12 @@
  * manifest and its origin, and reads the result like every folder. A drawn task can be written down and read back the same.
  */
 import { createHash } from "node:crypto";
-import { stringify } from "smol-toml";
 import { deriveSeed, type Random, randomFrom } from "../core/random.ts";
-import type { GeneratorReference, Task, TaskGenerator } from "../core/task.ts";
+import type { Task, TaskGenerator } from "../core/task.ts";
 import type { Dial, DrawnFolder, FolderFile, FolderGenerator } from "../core/task-folder.ts";
+import { completeFolder } from "./complete-folder.ts";
 import { taskInvalid } from "./problem.ts";
-import { manifestText, taskOfFiles } from "./read-folder.ts";
+import { taskOfFiles } from "./read-folder.ts";
 
 /** Which seed, and how hard. */
 export interface DrawRequest {
@@ -35,7 +35,6 @@ export interface FolderTaskGenerator extends TaskGenerator {
 const SPLITS = ["train", "held-out", "eval"] as const;
 const DRAWS_MAX = 20;
 const SLUG = /^[a-z0-9]+(-[a-z0-9]+)*$/;
-const encoder = new TextEncoder();
 
 export function folderTaskGenerator(generator: FolderGenerator): FolderTaskGenerator {
   const { name, version, dials, family } = generator;
@@ -101,11 +100,13 @@ function writeFolder(generator: FolderGenerator, request: DrawRequest): WrittenF
     });
   }
   const folder = `${drawn.slug}-${suffixOf(name, version, request.seed, dials)}`;
-  const origin: GeneratorReference = { name, version, seed: String(request.seed), dials };
-  const config = encoder.encode(configText(drawn, `${family}/${folder}`, origin));
-  const withConfig = [...drawn.files, { path: "task.toml", bytes: config, isExecutable: false }].sort(byPath);
-  const manifest = encoder.encode(manifestText(folder, withConfig));
-  const files = [...withConfig, { path: "tests/manifest.json", bytes: manifest, isExecutable: false }].sort(byPath);
+  const origin = {
+    module: name,
+    version,
+    seed: String(request.seed),
+    ...(Object.keys(dials).length > 0 ? { dials } : {}),
+  };
+  const files = completeFolder(folder, `${family}/${folder}`, drawn, { generator: origin });
   return { name: folder, files };
 }
 
@@ -169,16 +170,4 @@ function suffixOf(name: string, version: number, seed: bigint, dials: Readonly<R
     .update([name, version, seed, ...words].join("\n"))
     .digest();
   return (hash.readUInt32BE(0) >>> 2).toString(36).padStart(6, "0");
-}
-
-function configText(drawn: DrawnFolder, key: string, origin: GeneratorReference): string {
-  const { task, sandlot, ...rest } = drawn.config as Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  const { name, version, seed, dials } = origin;
-  const generator = { module: name, version, seed, ...(Object.keys(dials).length > 0 ? { dials } : {}) };
-  const text = stringify({ ...rest, task: { name: key, ...task }, sandlot: { ...sandlot, generator } });
-  return text.endsWith("\n") ? text : `${text}\n`;
-}
-
-function byPath(a: FolderFile, b: FolderFile): number {
-  return a.path < b.path ? -1 : a.path > b.path ? 1 : 0;
 }
