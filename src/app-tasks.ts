@@ -1,6 +1,6 @@
 /** Finds tasks: those of a folder that a person names, and again those of a run that is stored. */
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import { openGenerator } from "./app-parts.ts";
 import { type StoredConfig, taskReader } from "./app-train.ts";
 import { Failure } from "./core/errors.ts";
@@ -11,6 +11,7 @@ import { cellOfReference } from "./rollout/source.ts";
 import { recipeSchema } from "./run/recipe.ts";
 import { sectionOf, trainSections } from "./run/sections.ts";
 import { writesFolders } from "./task/folder-generator.ts";
+import { type ImportReport, importTasks } from "./task/import/import-tasks.ts";
 import { readTaskFolder } from "./task/read-folder.ts";
 import { openTaskSet } from "./task/set/open-set.ts";
 import type { TaskSet } from "./task/set/set-file.ts";
@@ -60,6 +61,21 @@ export async function generateTasks(folder: string, choice: GenerateChoice): Pro
     written.push(join(out, name));
   }
   return written;
+}
+
+/**
+ * Writes what an import makes, and its report beside it. Throws `task_invalid` for a source that is in no known format or
+ * where a folder is there already.
+ */
+export async function importInto(
+  source: string,
+  { out, format, licence }: { readonly out: string; readonly format: string | null; readonly licence: string | null },
+): Promise<{ readonly report: ImportReport; readonly folders: readonly string[] }> {
+  const { tasks, report } = await importTasks(resolve(source), format, { licence });
+  for (const { name, files } of tasks) await writeFolder(join(out, name), files);
+  await mkdir(out, { recursive: true });
+  await writeFile(join(out, "import-report.json"), `${JSON.stringify(report, null, 2)}\n`);
+  return { report, folders: tasks.map(({ name }) => join(out, name)) };
 }
 
 /** A task folder, a generator folder, a folder of task folders, or the file of a task set. */
