@@ -1,9 +1,10 @@
 /** Finds tasks: those of a folder that a person names, and again those of a run that is stored. */
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { openGenerator } from "./app-parts.ts";
+import { openGenerator, packageFolder } from "./app-parts.ts";
 import { type StoredConfig, taskReader } from "./app-train.ts";
 import { Failure } from "./core/errors.ts";
+import { nearestName } from "./core/naming.ts";
 import { deriveSeed } from "./core/random.ts";
 import type { RunRow, TrajectoryRow } from "./core/store.ts";
 import type { Task } from "./core/task.ts";
@@ -12,6 +13,7 @@ import { recipeSchema } from "./run/recipe.ts";
 import { sectionOf, trainSections } from "./run/sections.ts";
 import { writesFolders } from "./task/folder-generator.ts";
 import { type ImportReport, importTasks } from "./task/import/import-tasks.ts";
+import { renamedTask } from "./task/new-task.ts";
 import { readTaskFolder } from "./task/read-folder.ts";
 import { openTaskSet } from "./task/set/open-set.ts";
 import type { TaskSet } from "./task/set/set-file.ts";
@@ -61,6 +63,32 @@ export async function generateTasks(folder: string, choice: GenerateChoice): Pro
     written.push(join(out, name));
   }
   return written;
+}
+
+/**
+ * Writes a task of a shipped family under a new name, and gives its folder. Throws `task_not_found` for an unknown family,
+ * `task_invalid` for an odd name or where the folder is there already.
+ */
+export async function newTask(
+  family: string,
+  name: string,
+  { out, seed }: { readonly out: string; readonly seed: number },
+): Promise<string> {
+  const generators = join(packageFolder(), "tasks", "generator");
+  const families = (await readdir(generators)).filter((entry) => entry !== "support").sort();
+  const generator = families.includes(family) ? await openGenerator(join(generators, family)) : null;
+  if (generator === null || !writesFolders(generator)) {
+    const nearest = nearestName(family, families);
+    throw new Failure(
+      "task_not_found",
+      `There is no family "${family}"${nearest === null ? "" : `; did you mean ${nearest}?`} Families: ${families.join(", ")}.`,
+    );
+  }
+  const drawn = generator.seedOf({ split: "train", index: 0, seed: deriveSeed(seed, "new") });
+  const files = renamedTask(name, generator.write({ seed: drawn, dials: {} }).files);
+  const folder = join(out, name);
+  await writeFolder(folder, files);
+  return folder;
 }
 
 /**
