@@ -8,8 +8,9 @@ import { run as engine } from "./engine.ts";
 import { run as grading } from "./grading.ts";
 import { run as loop } from "./loop.ts";
 import { run as sandbox } from "./sandbox.ts";
+import { run as tasks } from "./tasks.ts";
 
-const BENCHMARKS: Readonly<Record<string, () => Promise<unknown>>> = { sandbox, engine, grading, loop };
+const BENCHMARKS: Readonly<Record<string, () => Promise<unknown>>> = { sandbox, engine, grading, tasks, loop };
 
 const wanted = process.argv.slice(2);
 if (wanted.includes("--help") || wanted.includes("-h")) {
