@@ -205,7 +205,7 @@ export async function openGenerator(folder: string): Promise<TaskGenerator> {
 }
 
 /** Version of the package, and the commit of its work tree where there is one. */
-function codeVersion(): { readonly sandlot: string; readonly commit: string | null } {
+export function codeVersion(): { readonly sandlot: string; readonly commit: string | null } {
   const folder = packageFolder();
   const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { readonly version: string };
   return { sandlot: version, commit: readCommit(join(folder, ".git")) };

@@ -2,13 +2,14 @@
  * The application: what each command does, over the adapters that `app-parts.ts` wires. Commands only parse, call one
  * of these, and print.
  */
+import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import { buildNative, type NativeBuild } from "../native/build.ts";
 import { checkAll } from "./app-check.ts";
 import { evaluateTarget } from "./app-evaluate.ts";
-import { packageFolder, runtime } from "./app-parts.ts";
+import { codeVersion, openGenerator, packageFolder, runtime } from "./app-parts.ts";
 import { reviewFinding as addReview, detectAgain, regrade as regradeStored } from "./app-regrade.ts";
-import { lockSet, showSet, generateTasks as writeGenerated } from "./app-tasks.ts";
+import { importInto, lockSet, newTask as makeTask, showSet, generateTasks as writeGenerated } from "./app-tasks.ts";
 import { resumeTraining, startTraining } from "./app-train.ts";
 import { Failure } from "./core/errors.ts";
 import type { ProbeLine, ProbeReport, SandboxProvider } from "./core/sandbox.ts";
@@ -19,6 +20,9 @@ import { bwrapProvider } from "./sandbox/provider-bwrap.ts";
 import { dockerProvider } from "./sandbox/provider-docker.ts";
 import { namespaceProvider } from "./sandbox/provider-namespace.ts";
 import { openStore } from "./store/open-store.ts";
+import { CATALOGUE } from "./task/check/catalogue.ts";
+import { listTasks as readEntries } from "./task/list/list-tasks.ts";
+import type { TaskEntry } from "./task/list/task-entry.ts";
 import { readTaskFolder, writeManifest } from "./task/read-folder.ts";
 import { findTasks } from "./task/task-set.ts";
 
@@ -26,13 +30,27 @@ export const train = startTraining;
 export const resume = resumeTraining;
 export const evaluate = evaluateTarget;
 export const checkTasks = checkAll;
+/** The 51 checks of `task check`. */
+export const checkCatalogue = CATALOGUE;
+export type { CheckReport, CheckResult } from "./task/check/check-report.ts";
 export const regrade = regradeStored;
 export const detect = detectAgain;
 export const reviewFinding = addReview;
-export const listTasks = findTasks;
+/** Every task and generator at or below a folder, validated. Throws `task_not_found` where there is none. */
+export function listTasks(root: string): Promise<readonly TaskEntry[]> {
+  return readEntries(root, { openGenerator, threads: availableParallelism() });
+}
+
 export const generateTasks = writeGenerated;
 export const showTaskSet = showSet;
 export const lockTaskSet = lockSet;
+export const importTasks = importInto;
+export const newTask = makeTask;
+/** Of the package. */
+export function version(): string {
+  return codeVersion().sandlot;
+}
+
 /** Every metric a run stores, with its meaning. */
 export const metricCatalogue = METRICS;
 

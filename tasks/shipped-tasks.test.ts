@@ -4,12 +4,25 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { checkAll } from "../src/app-check.ts";
-import type { CheckReport } from "../src/task/check-report.ts";
+import type { CheckReport } from "../src/task/check/check-report.ts";
 
 const TIMEOUT_MS = 600_000;
 
-function check(target: string, repeats: number): Promise<readonly CheckReport[]> {
-  return checkAll([target], { repeats, signal: new AbortController().signal, onEvent: () => undefined });
+/** Written by hand; what generators write is held by `library.test.ts`. */
+const WRITTEN = [
+  "tasks/sql-query/answer-sql-sqlite",
+  "tasks/service-config/mend-service-config",
+  "tasks/code-repair-python/repair-python-statistics",
+  "tasks/shell-files/tidy-shell-files",
+];
+/** The other checks have tests of their own. */
+const ONLY = [
+  ...["folder-valid", "oracle-passes", "nop-fails", "wrong-rejected", "alternatives-pass", "test-manifest"],
+  ...["tests-assert", "instruction-form", "no-solution-text", "verifier-independent"],
+];
+
+function check(...targets: readonly string[]): Promise<readonly CheckReport[]> {
+  return checkAll(targets, { profile: "release", only: ONLY, seeds: 3, signal: new AbortController().signal });
 }
 
 /** The failed checks of a copy of a shipped task in which one piece of text was put in place of another. */
@@ -21,7 +34,7 @@ async function faultsOf(name: string, file: string, piece: string, fault: string
     const text = await readFile(path, "utf8");
     if (!text.includes(piece)) throw new Error(`${file} holds no ${piece}`);
     await writeFile(path, text.replaceAll(piece, fault));
-    const [report] = await check(top, 1);
+    const [report] = await check(top);
     expect(report?.verdict).toBe("invalid");
     const failed = report?.checks.filter(({ status }) => status === "fail") ?? [];
     return new Map<string, string>(failed.map(({ id, evidence }) => [id, evidence]));
@@ -31,17 +44,16 @@ async function faultsOf(name: string, file: string, piece: string, fault: string
 }
 
 test(
-  "every shipped task and generator is honest: the oracle earns 1, nothing earns 0, wrong solutions stay below",
+  "every task written by hand and the first generator are honest: the oracle earns 1, nothing earns 0, wrong solutions stay below",
   async () => {
-    const reports = await check("tasks", 2);
+    const reports = await check(...WRITTEN, "tasks/generator/first-light");
     expect(reports).toHaveLength(5);
     const open = reports.flatMap(({ key, checks }) =>
       checks
-        .filter(({ status }) => status !== "pass" && status !== "skip")
+        .filter(({ id, status }) => ONLY.includes(id) && status !== "pass" && status !== "skip")
         .map(({ id, evidence }) => [key, id, evidence]),
     );
     expect(open).toEqual([]);
-    expect(reports.map(({ verdict }) => verdict)).toEqual(reports.map(() => "valid"));
   },
   TIMEOUT_MS,
 );

@@ -49,13 +49,19 @@ async function folderOf(name: string, files: readonly Example[]): Promise<string
   return join(top, name);
 }
 
+/** What an example must hold; the rest of the profile asks for more than one has room for. */
+const ONLY = [
+  ...["folder-valid", "oracle-passes", "nop-fails", "wrong-rejected", "test-manifest", "tests-assert"],
+  ...["instruction-form", "no-solution-text", "verifier-independent"],
+];
+
 /** Writes the manifest, checks the task once, and says what did not pass, with what was seen. */
 async function faultsOf(folder: string) {
   await writeManifests([folder]);
   const signal = new AbortController().signal;
-  const [report] = await checkAll([folder], { repeats: 1, signal, onEvent: () => undefined });
+  const [report] = await checkAll([folder], { profile: "ci", only: ONLY, signal });
   const faults = (report?.checks ?? []).filter(
-    ({ id, status }) => status !== "pass" && status !== "skip" && id !== "oracle-stable",
+    ({ id, status }) => ONLY.includes(id) && status !== "pass" && status !== "skip",
   );
   return { report, faults: faults.map(({ id, evidence }) => `${id}: ${evidence}`) };
 }

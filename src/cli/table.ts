@@ -33,6 +33,17 @@ export function pairsText(pairs: readonly (readonly [string, string])[], indent 
     .join("\n");
 }
 
+/** The words of a text in lines of at most `width` characters; a longer word stands alone. */
+export function wrappedWords(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + word.length > width) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines;
+}
+
 /** Items joined by commas, broken between items into lines of at most `width` characters where that is possible. */
 export function wrappedList(items: readonly string[], width: number): string {
   const lines: string[] = [];

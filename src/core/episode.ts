@@ -24,6 +24,8 @@ export interface EpisodePlan {
   readonly queuedMs: number;
   /** False for a forced re-verification: the verdict is then never taken from memory. */
   readonly mayReuseVerdict: boolean;
+  /** Grades the frozen state a second time whatever the run's share says, to see that verdicts repeat. Default false. */
+  readonly isGradedTwice?: boolean;
   /** Placed in the agent's sandbox after the task's own files: a script's `/solution`. Never given to a policy under training. */
   readonly extraFiles?: readonly FileContent[];
 }

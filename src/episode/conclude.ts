@@ -122,6 +122,7 @@ async function reverified(
 function reasonToReverify(record: TrajectoryRecord, plan: EpisodePlan, parts: ConcludeParts): Reason | null {
   const { outcome } = record.document;
   const share = parts.reverifyShare ?? 0;
+  if (plan.isGradedTwice === true && outcome.kind === "graded" && outcome.cause !== "policy_fault") return "sample";
   if (share === 0 || outcome.kind !== "graded" || outcome.cause === "policy_fault") return null;
   const isJump = parts.jumps.sees(plan.task, outcome.reward);
   if (record.findings.some(({ tier }) => tier === "B")) return "tier-b";

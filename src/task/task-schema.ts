@@ -126,6 +126,15 @@ const requirement = table({
   }),
 });
 
+const waiver = table({
+  check: identifier("headroom"),
+  reason: z
+    .string({
+      error: 'must be a sentence; write why the fault stands, such as "The judge of this rubric is a person."',
+    })
+    .min(20, { error: "must be a sentence of at least 20 characters; write why the fault stands" }),
+});
+
 const SANDLOT_SCHEMA = table({
   format: z.literal(1, { error: "must be 1, the only version there is; write 1" }).optional(),
   family: identifier("code-repair-python").optional(),
@@ -185,6 +194,9 @@ const SANDLOT_SCHEMA = table({
   }).optional(),
   requirements: z
     .array(requirement, { error: "must be a list of tables; write [[sandlot.requirements]] with id, text and tests" })
+    .optional(),
+  waivers: z
+    .array(waiver, { error: "must be a list of tables; write [[sandlot.waivers]] with check and reason" })
     .optional(),
   threshold: share().optional(),
   judge: JUDGE_SCHEMA.optional(),

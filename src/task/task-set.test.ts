@@ -37,10 +37,14 @@ test("a task folder is found by its own name", async () => {
   expect(await findTasks(top)).toEqual([{ kind: "folder", folder: top, path: "." }]);
 });
 
-test("the shipped library holds four folders and a generator", async () => {
+test("the shipped library holds its tasks by family, and a generator for each that has one", async () => {
   const found = await findTasks("tasks");
-  expect(found.filter(({ kind }) => kind === "folder")).toHaveLength(4);
-  expect(found.filter(({ kind }) => kind === "generator").map(({ path }) => path)).toEqual(["generator/first-light"]);
+  const folders = found.filter(({ kind }) => kind === "folder").map(({ path }) => path);
+  expect(folders).toContain("shell-files/tidy-shell-files");
+  expect(folders.every((path) => path.split("/").length === 2)).toBe(true);
+  const generators = found.filter(({ kind }) => kind === "generator").map(({ path }) => path);
+  expect(generators).toContain("generator/first-light");
+  expect(generators.every((path) => path.startsWith("generator/"))).toBe(true);
 });
 
 test("a root without tasks, and one that is not there, say what to name instead", async () => {

@@ -2,7 +2,7 @@
  * What one check of `sandlot task check` is: an entry of the catalogue and a function from a task and a machine to a
  * finding. A check judges one property; runs of scripts are shared between checks that ask for the same ones.
  */
-import type { JudgeEndpoint } from "../../core/judge.ts";
+import type { JudgeEndpoint, JudgeResult, JudgeSpec } from "../../core/judge.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import type { Runtime } from "../../core/runtime.ts";
 import type { Sandbox } from "../../core/sandbox.ts";
@@ -37,6 +37,8 @@ export interface Finding {
   /** Path that a person can open, and line where one is known. */
   readonly file?: string | null;
   readonly line?: number | null;
+  /** Where this fault weighs otherwise than the check's own severity says, such as a pair of twins across splits. */
+  readonly severity?: "E" | "W";
 }
 
 /** How one run of a script ended, and all that was recorded of it. */
@@ -52,6 +54,8 @@ export interface RunRequest {
   readonly script: Script | null;
   /** A changed copy of the task, such as one with half the processor; the task itself where it is left out. */
   readonly task?: Task;
+  /** Grades what each run leaves a second time; `document.extra.reverification` then says whether the two agree. */
+  readonly isGradedTwice?: boolean;
   /** Names the change: equal scripts and variants share their runs. `plain` for none. */
   readonly variant: string;
 }
@@ -63,6 +67,17 @@ export interface PastEpisode {
   readonly reward: number;
   readonly tests: readonly TestResult[];
   readonly changedPaths: readonly string[];
+}
+
+/** Another task of the checked set, for what is judged between tasks. */
+export interface PeerTask {
+  readonly key: string;
+  readonly hash: string;
+  /** Of the generator's splits; null for a folder that names no origin. */
+  readonly split: string | null;
+  readonly instruction: string;
+  /** All hidden test files as one text. */
+  readonly tests: string;
 }
 
 export interface CheckContext {
@@ -82,6 +97,18 @@ export interface CheckContext {
   readonly judge: JudgeEndpoint | null;
   /** Graded episodes of this task hash, newest first; empty where there is no store. */
   history(): Promise<readonly PastEpisode[]>;
+  /** All tasks that are checked together with this one, itself left out; absent where it is checked alone. */
+  readonly peers?: readonly PeerTask[];
+  /** Asks the platform's own judge prompt about an answer; absent where no judge was named. */
+  readonly judgeAnswer?: (request: JudgeAnswerRequest) => Promise<JudgeResult>;
+}
+
+/** One answer to put before the judge as an episode's grading would. */
+export interface JudgeAnswerRequest {
+  readonly spec: JudgeSpec;
+  readonly answer: string;
+  readonly gradingSeed: bigint;
+  readonly signal: AbortSignal;
 }
 
 export interface Check extends CheckSpec {

@@ -4,7 +4,7 @@
  * running server are skipped.
  */
 import { basename } from "node:path";
-import { drawnFolder } from "../../core/task-draft.ts";
+import { drawnFolder } from "../draft.ts";
 import {
   type Imported,
   type ImportedTask,

@@ -1,4 +1,4 @@
-/** Imports a source: completes its drafts as task folders, reads each as any reader would, and makes the report. */
+/** Imports a source: completes its drafts as task folders, reads each like every other folder, and makes the report. */
 
 import { toFailure } from "../../core/errors.ts";
 import type { FolderFile } from "../../core/task-folder.ts";

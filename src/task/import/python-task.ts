@@ -2,8 +2,9 @@
  * The task that most imported Python problems become: one module to write or mend, tests that call it in the subject
  * sandbox through a stand-in module of the same name, so that tests written for a local import need no change.
  */
-import { type DraftFiles, type DraftWrong, drawnFolder } from "../../core/task-draft.ts";
+
 import type { DrawnFolder } from "../../core/task-folder.ts";
+import { type DraftFiles, type DraftWrong, drawnFolder } from "../draft.ts";
 
 export interface PythonTask {
   readonly slug: string;

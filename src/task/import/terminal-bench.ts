@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { LineCounter, parseDocument } from "yaml";
-import { type DraftFiles, drawnFolder } from "../../core/task-draft.ts";
+import { type DraftFiles, drawnFolder } from "../draft.ts";
 import { taskInvalid } from "../problem.ts";
 import {
   type Imported,

@@ -3,8 +3,8 @@
  * each goes under what name, what the report says. The script is graded on fresh trees with names that break scripts.
  */
 import type { Random } from "../../../src/core/random.ts";
-import { type DraftWrong, drawnFolder } from "../../../src/core/task-draft.ts";
 import type { FolderGenerator } from "../../../src/core/task-folder.ts";
+import { type DraftWrong, drawnFolder } from "../support/draft.ts";
 import { bashScript, type Flaw } from "./bash-script.ts";
 import { hiddenTests, TESTS, testId } from "./hidden-tests.ts";
 import { instructionOf } from "./instruction.ts";

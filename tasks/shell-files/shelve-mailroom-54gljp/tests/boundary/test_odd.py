@@ -4,21 +4,21 @@ from support import job
 
 
 class TestOdd(job.JobTestCase):
-    def named(self, names, data=job.taken):
+    def assert_named(self, names, data=job.taken):
         end = job.ending().encode()
         self.assert_files({name.replace(b"END", end): data("odd", at) for at, name in enumerate(names)})
 
     def test_spaces_and_newlines(self):
-        self.named([b" leadEND", b"trail END", b"two\nlinesEND", b"tab\tEND", b"in\nfolder/a b.cEND", b"end\nEND", b"xEND\n"])
+        self.assert_named([b" leadEND", b"trail END", b"two\nlinesEND", b"tab\tEND", b"in\nfolder/a b.cEND", b"end\nEND", b"xEND\n"])
 
     def test_quotes_globs_and_dashes(self):
-        self.named([b"-rfEND", b"--helpEND", b"a*bEND", b"[x]END", b"q'uote\"END", b"back\\slashEND", b"$HOMEEND", b"%sEND", b"\xc3\xa9END"])
+        self.assert_named([b"-rfEND", b"--helpEND", b"a*bEND", b"[x]END", b"q'uote\"END", b"back\\slashEND", b"$HOMEEND", b"%sEND", b"\xc3\xa9END"])
 
     def test_dots_in_odd_places(self):
-        self.named([b"two.dotsEND", b"dot.", b"a..bEND", b"no_dot", b"folder.d/no_dot_either", b"a.b.", b"x.UNKNOWN"], job.content)
+        self.assert_named([b"two.dotsEND", b"dot.", b"a..bEND", b"no_dot", b"folder.d/no_dot_either", b"a.b.", b"x.UNKNOWN"], job.content)
 
     def test_hidden(self):
-        self.named([b".hiddenEND", b".hidden", b".folder/plainEND", b"a/.deep/xEND", b"a/b.cEND", b"openEND", b"a/...END"])
+        self.assert_named([b".hiddenEND", b".hidden", b".folder/plainEND", b"a/.deep/xEND", b"a/b.cEND", b"openEND", b"a/...END"])
 
     def test_links(self):
         end = job.ending().encode()
@@ -35,7 +35,7 @@ class TestOdd(job.JobTestCase):
         self.assert_files(files)
 
     def test_byte_order(self):
-        self.named([b"a/bEND", b"a-bEND", b"a.bEND", b"A/bEND", b"aEND", b"a b/cEND", b"\xc3\xa9/bEND", b"Z/bEND", b"a/b/cEND", b"_END"])
+        self.assert_named([b"a/bEND", b"a-bEND", b"a.bEND", b"A/bEND", b"aEND", b"a b/cEND", b"\xc3\xa9/bEND", b"Z/bEND", b"a/b/cEND", b"_END"])
 
     def test_sizes_and_first_lines_at_the_edge(self):
         end, rule, place = job.ending().encode(), job.JOB["select"], job.JOB["place"]

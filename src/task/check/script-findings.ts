@@ -2,11 +2,11 @@
  * Judges the runs of a task's scripts: pure functions from outcomes to findings. A failed run is the task's fault only
  * where its failure says so; else the check is not assessed, which is never a pass.
  */
-import { failureClass } from "../core/errors.ts";
-import type { Outcome } from "../core/outcome.ts";
-import type { Script, Task, WrongSolution } from "../core/task.ts";
-import type { TestResult } from "../core/verifier.ts";
-import type { Finding } from "./check-report.ts";
+import { failureClass } from "../../core/errors.ts";
+import type { Outcome } from "../../core/outcome.ts";
+import type { Script, Task, WrongSolution } from "../../core/task.ts";
+import type { TestResult } from "../../core/verifier.ts";
+import type { Finding } from "./check-contract.ts";
 
 interface Run {
   readonly outcome: Outcome;
@@ -16,7 +16,8 @@ interface Run {
 const TOLERANCE = 1e-9;
 const TESTS_NAMED_MAX = 5;
 const DETAIL_CHARACTERS_MAX = 300;
-const WRONG_MIN = 2;
+/** A generated task is checked by more of them, since nobody read it. */
+const WRONG_MIN = { written: 2, generated: 5 };
 
 /** Check 3: every run of the oracle earns 1. */
 export function oraclePasses(task: Task, runs: readonly Run[]): Finding {
@@ -73,10 +74,11 @@ export function wrongRejected(
   if (bad.length > 0) return { ...bad[0], status: "fail", evidence: joined(bad) };
   const open = findings.filter(({ status }) => status === "not-assessed");
   if (open.length > 0) return { status: "not-assessed", evidence: joined(open) };
-  if (all.length < WRONG_MIN) {
+  const least = task.generator === null ? WRONG_MIN.written : WRONG_MIN.generated;
+  if (all.length < least) {
     return {
       status: "fail",
-      evidence: `${all.length} of at least ${WRONG_MIN} wrong solutions are there; write wrong/NAME/solve.sh and wrong/NAME/expect.toml for each`,
+      evidence: `${all.length} of at least ${least} wrong solutions are there; write wrong/NAME/solve.sh and wrong/NAME/expect.toml for each`,
     };
   }
   return { status: "pass", evidence: joined(findings) };

@@ -1,15 +1,17 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { Failure } from "../core/errors.ts";
-import type { Outcome } from "../core/outcome.ts";
-import type { Script, Task } from "../core/task.ts";
-import type { TestResult, TestStatus } from "../core/verifier.ts";
-import { systemRuntime } from "../runtime/system.ts";
-import { type CheckOptions, checkFound, checkRoots, checkTask, type ScriptRun, type ScriptRunner } from "./check.ts";
+import { Failure } from "../../core/errors.ts";
+import type { Outcome } from "../../core/outcome.ts";
+import type { Script, Task } from "../../core/task.ts";
+import type { TestResult, TestStatus } from "../../core/verifier.ts";
+import { systemRuntime } from "../../runtime/system.ts";
+import { type Changes, GOOD_FOLDER, tomlWith, withFolder } from "../folder-fixture-support.ts";
+import { loadGenerator } from "../generator.ts";
+import type { ScriptRun } from "./check-contract.ts";
 import type { CheckReport } from "./check-report.ts";
-import { type Changes, GOOD_FOLDER, tomlWith, withFolder } from "./folder-fixture-support.ts";
-import { loadGenerator } from "./generator.ts";
-import { readTaskFolder } from "./read-folder.ts";
+import { type CheckRootsOptions, checkRoots } from "./check-roots.ts";
+import { CHECKS, unmatchedChecks } from "./registry.ts";
+import type { ScriptRunner } from "./run-ledger.ts";
 
 const UNIT = "unit/test_out.py::TestOut.test_text";
 const BOUNDARY = "boundary/test_out.py::TestOut.test_no_line_end";
@@ -37,12 +39,12 @@ function graded(passed: readonly string[], status: TestStatus = "failed"): Scrip
     scores: [],
     isTruncated: false,
   } as const;
-  return { outcome, tests };
+  return { outcome, tests, document: null };
 }
 
 function failed(code: "sandbox_lost" | "task_invalid" | "verifier_crashed"): ScriptRun {
   const outcome: Outcome = { kind: "failed", cause: "infra_before", failure: code, message: "it broke" };
-  return { outcome, tests: [] };
+  return { outcome, tests: [], document: null };
 }
 
 /** What an honest task does with each script. */
@@ -51,27 +53,39 @@ function honest(_task: Task, script: Script | null): ScriptRun {
   return script.name === "line-end" ? graded([UNIT]) : graded([UNIT, BOUNDARY]);
 }
 
-function options(
-  run: (...call: Parameters<ScriptRunner>) => ScriptRun,
-  more: Partial<CheckOptions> = {},
-): CheckOptions {
+type Run = (task: Task, script: Script | null, repeat: number) => ScriptRun;
+
+function options(run: Run, more: Partial<CheckRootsOptions> = {}): CheckRootsOptions {
   return {
-    runScript: async (...call) => run(...call),
+    profile: "quick",
+    runScript: async ({ task, script, repeat }) => run(task, script, repeat),
+    withAgentSandbox: () => Promise.reject(new Failure("sandbox_unavailable", "no sandbox here")),
     openGenerator: loadGenerator,
     runtime: systemRuntime(),
-    repeats: 3,
-    concurrency: 4,
     signal: new AbortController().signal,
+    ...{ taskMs: 60_000, tasksAtOnce: 2, seeds: 3, only: [], memory: null, isResumed: false, isForgetting: false },
+    ...{ judge: null, history: async () => [] },
     ...more,
   };
 }
 
-function check(
-  run: (...call: Parameters<ScriptRunner>) => ScriptRun,
-  changes: Changes = {},
-  more: Partial<CheckOptions> = {},
-): Promise<CheckReport> {
-  return withFolder(changes, async (folder) => checkTask(await readTaskFolder(folder), options(run, more)));
+/** Of the profile `release`, the checks that need no sandbox of their own. */
+const SCRIPTED = [
+  ...["folder-valid", "oracle-passes", "nop-fails", "oracle-stable", "wrong-rejected", "alternatives-pass"],
+  ...["verifier-independent", "test-manifest", "tests-assert", "instruction-form", "no-solution-text"],
+];
+
+async function check(run: Run, changes: Changes = {}, more: Partial<CheckRootsOptions> = {}): Promise<CheckReport> {
+  const scripted = {
+    profile: "release",
+    only: SCRIPTED,
+    checks: CHECKS.filter(({ id }) => SCRIPTED.includes(id)),
+  } as const;
+  return withFolder(changes, async (folder) => {
+    const [report] = await checkRoots([folder], options(run, { ...scripted, ...more }));
+    if (report === undefined) throw new Error("a folder that is checked has a report");
+    return report;
+  });
 }
 
 function finding(report: CheckReport, id: string) {
@@ -89,19 +103,26 @@ test("an honest task is valid, and every check says what it saw", async () => {
   expect(report.checks.every(({ evidence }) => evidence !== "" && !evidence.includes("\n"))).toBe(true);
 });
 
-test("the oracle, nothing, each wrong solution and each alternative are run as often as asked", async () => {
+test("equal runs are shared between checks: each script is run as often as the check that asks for most", async () => {
   const runs: string[] = [];
   await check((task, script, repeat) => {
     runs.push(`${script?.name ?? "nop"} ${repeat}`);
     return honest(task, script);
   });
-  const names = ["empty", "line-end", "nop", "oracle", "python"];
-  expect(runs.sort()).toEqual(names.flatMap((name) => [0, 1, 2].map((repeat) => `${name} ${repeat}`)));
+  const times = { empty: 2, "line-end": 2, nop: 3, oracle: 20, python: 3 };
+  const wanted = Object.entries(times).flatMap(([name, count]) =>
+    Array.from({ length: count }, (_, repeat) => `${name} ${repeat}`),
+  );
+  expect(runs.sort()).toEqual(wanted.sort());
+});
+
+test("every check of the catalogue is built once, but for those that are named here", () => {
+  expect(unmatchedChecks()).toEqual({ missing: ["clock-locale", "tolerances", "tests-cover-oracle"], stray: [] });
 });
 
 test("an oracle that passes each test and is not fast enough is told so", async () => {
   const { tests } = graded([UNIT, BOUNDARY]);
-  const slow: ScriptRun = { tests, outcome: graded([UNIT]).outcome };
+  const slow: ScriptRun = { tests, outcome: graded([UNIT]).outcome, document: null };
   const report = await check((task, script) => (script?.name === "oracle" ? slow : honest(task, script)));
   expect(finding(report, "oracle-passes").evidence).toMatch(
     /earned 0\.5 though no test failed.*as fast as the reference/,
@@ -125,7 +146,9 @@ test("a test file that cannot be loaded is named with the reason the runner gave
     ...result,
     detail: index === 0 ? "\nboundary/test_out.py: SyntaxError" : "",
   }));
-  const report = await check((task, script) => (script === null ? honest(task, script) : { outcome, tests: said }));
+  const report = await check((task, script) =>
+    script === null ? honest(task, script) : { outcome, tests: said, document: null },
+  );
   expect(finding(report, "oracle-passes").evidence).toContain(`${BOUNDARY} (boundary/test_out.py: SyntaxError)`);
 });
 
@@ -325,25 +348,9 @@ test("two tasks of one name are told apart by an error on the second", async () 
   });
 });
 
-test("no more runs are in flight than allowed, over all scripts", async () => {
-  let running = 0;
-  let most = 0;
-  await withFolder({}, async (folder) => {
-    const runScript: ScriptRunner = async (task, script) => {
-      running += 1;
-      most = Math.max(most, running);
-      await new Promise((resolve) => setImmediate(resolve));
-      running -= 1;
-      return honest(task, script);
-    };
-    await checkRoots([folder], options(honest, { runScript, concurrency: 2 }));
-  });
-  expect(most).toBe(2);
-});
-
 test("three tasks of a generator are checked as one report, over its splits", async () => {
   const keys = new Set<string>();
-  const run: ScriptRunner = async (task, script) => {
+  const run: ScriptRunner = async ({ task, script }) => {
     keys.add(task.key);
     const wrong = task.wrong.find((solution) => solution.script.name === script?.name);
     const reward = script === null ? 0 : (wrong?.rewardMax ?? 1);
@@ -361,17 +368,20 @@ test("three tasks of a generator are checked as one report, over its splits", as
     return {
       outcome: { kind: "graded", cause: "completed", stopReason: "submitted", reward, scores: [], isTruncated: false },
       tests,
+      document: null,
     };
   };
-  const entry = { kind: "generator", folder: "tasks/generator/first-light", path: "generator/first-light" } as const;
-  const report = await checkFound(entry, options(honest, { runScript: run }));
+  const scripted = { profile: "release", checks: CHECKS.filter(({ id }) => SCRIPTED.includes(id)) } as const;
+  const [report] = await checkRoots(["tasks/generator/first-light"], options(honest, { ...scripted, runScript: run }));
   expect(report).toMatchObject({ key: "generator/first-light", kind: "generator", verdict: "valid" });
-  expect([...keys].map((key) => key.replace(/-\d+-\d+$/, ""))).toEqual([
-    "first-light/train",
-    "first-light/held-out",
-    "first-light/held-out-hard",
+  expect([...keys].map((key) => key.replace(/-\d+-\d+$/, "")).sort()).toEqual([
+    ...["first-light/held-out", "first-light/held-out-hard", "first-light/train"],
   ]);
-  const lying = await checkFound(entry, options(honest, { runScript: async () => graded([]) }));
+  const [lying] = await checkRoots(
+    ["tasks/generator/first-light"],
+    options(honest, { ...scripted, runScript: async () => graded([]) }),
+  );
+  if (lying === undefined) throw new Error("a generator has a report");
   expect(finding(lying, "oracle-passes").evidence).toMatch(
     /first-light\/train-1-0: run 1 of the oracle earned 0.*held-out-hard/,
   );

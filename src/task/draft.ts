@@ -3,7 +3,7 @@
  * visible and hidden tests, oracle, alternatives and wrong solutions with what they may earn at most.
  */
 import { stringify } from "smol-toml";
-import type { DrawnFolder, FolderFile } from "./task-folder.ts";
+import type { DrawnFolder, FolderFile } from "../core/task-folder.ts";
 
 /** A text, bytes, or a text that is a program. Texts end with a line end; one is added where it is missing. */
 export type DraftFile = string | Uint8Array | { readonly program: string };
