@@ -7,10 +7,12 @@ import type { FolderGenerator } from "../../../src/core/task-folder.ts";
 import { type DraftFiles, type DraftWrong, drawnFolder } from "../support/draft.ts";
 import { LANGUAGES } from "./language.ts";
 import type { Choice, Subject } from "./subject.ts";
+import { LISTS } from "./subjects/lists.ts";
 import { ORDERED } from "./subjects/ordered.ts";
+import { STREAMS } from "./subjects/streams.ts";
 import { TEXTS } from "./subjects/texts.ts";
 
-const SUBJECTS: readonly Subject[] = [...ORDERED, ...TEXTS];
+const SUBJECTS: readonly Subject[] = [...ORDERED, ...STREAMS, ...TEXTS, ...LISTS];
 
 /** A subject with a reading for each rule and a place for the module. */
 interface Drawn {
@@ -25,7 +27,12 @@ export const generator: FolderGenerator = {
   family: "code-writing",
   version: 1,
   dials: {
-    subject: { min: 0, max: SUBJECTS.length, step: 1, meaning: "what is written, from 1 in order of writing; 0 leaves it to the seed" },
+    subject: {
+      min: 0,
+      max: SUBJECTS.length,
+      step: 1,
+      meaning: "what is written, from 1 in order of writing; 0 leaves it to the seed",
+    },
     speed: { min: 0, max: 1, step: 1, meaning: "1: speed is asked for where the subject has a faster way" },
   },
   draw({ dials: { subject: wanted = 0, speed = 0 }, random }) {
@@ -33,7 +40,12 @@ export const generator: FolderGenerator = {
     const subject = wanted === 0 ? structure.pick(SUBJECTS) : SUBJECTS[wanted - 1];
     if (subject === undefined) return null;
     const choices = subject.options.map((option) => structure.fork(option.name).pick(option.choices));
-    const drawn = { subject, choices, path: pathOf(subject, random.fork("surface")), isMeasured: speed === 1 && subject.speed !== undefined };
+    const drawn = {
+      subject,
+      choices,
+      path: pathOf(subject, random.fork("surface")),
+      isMeasured: speed === 1 && subject.speed !== undefined,
+    };
     const language = LANGUAGES[subject.language];
     const solutionOf = (code: string) => ({ solve: `cat > ${drawn.path} <<'MODULE'\n${moduleOf(drawn, code)}MODULE` });
     return drawnFolder({
@@ -94,13 +106,19 @@ const PERFORMANCE = "performance/workload.py";
 function configOf({ subject, path, isMeasured }: Drawn): Readonly<Record<string, unknown>> {
   const { ids } = LANGUAGES[subject.language];
   return {
-    task: { description: `${subject.title}: a module to an interface with exact rules.`, keywords: ["writing", subject.language, subject.id] },
+    task: {
+      description: `${subject.title}: a module to an interface with exact rules.`,
+      keywords: ["writing", subject.language, subject.id],
+    },
     agent: { timeout_sec: 900 },
     verifier: { timeout_sec: 300 },
     environment: { cpus: 1, memory_mb: 512, storage_mb: 64, workdir: "/app" },
     sandlot: {
       family: "code-writing",
-      difficulty: { level: isMeasured ? 4 : subject.language === "python" ? 3 : 2, dials: { speed: Number(isMeasured) } },
+      difficulty: {
+        level: isMeasured ? 4 : subject.language === "python" ? 3 : 2,
+        dials: { speed: Number(isMeasured) },
+      },
       limits: { turns: 40, command_sec: 60 },
       contract: { files: [{ path, required: true, bytes_max: 262_144 }] },
       tiers: [
@@ -118,8 +136,22 @@ function configOf({ subject, path, isMeasured }: Drawn): Readonly<Record<string,
           tests: [ids.option(name)],
         })),
         { id: "edge", text: subject.edge.rule, kind: "boundary", tests: [ids.edge] },
-        { id: "all-together", text: "All rules hold together on any arguments.", kind: "functional", tests: [ids.random] },
-        ...(isMeasured ? [{ id: "speed", text: "One large call is far faster than the baseline.", kind: "performance", tests: [PERFORMANCE] }] : []),
+        {
+          id: "all-together",
+          text: "All rules hold together on any arguments.",
+          kind: "functional",
+          tests: [ids.random],
+        },
+        ...(isMeasured
+          ? [
+              {
+                id: "speed",
+                text: "One large call is far faster than the baseline.",
+                kind: "performance",
+                tests: [PERFORMANCE],
+              },
+            ]
+          : []),
       ],
     },
   };
@@ -160,9 +192,15 @@ function wrongOf(drawn: Drawn): Readonly<Record<string, DraftWrong>> {
         wrong(moduleOf(drawn, subject.oracle, name), upTo(2), "boundary"),
       ]),
     ),
-    [subject.slip.name]: wrong(moduleOf(drawn, subject.oracle.replace(subject.slip.from, subject.slip.to)), upTo(1), "boundary"),
+    [subject.slip.name]: wrong(
+      moduleOf(drawn, subject.oracle.replace(subject.slip.from, subject.slip.to)),
+      upTo(1),
+      "boundary",
+    ),
     "examples-only": wrong(language.examplesOnly(subject), unit, "boundary"),
     "no-result": wrong(language.noResult(subject), 0, "unit"),
-    ...(isMeasured && subject.speed !== undefined ? { "as-slow-as-the-baseline": wrong(moduleOf(drawn, subject.speed.baseline), unit + boundary, "performance") } : {}),
+    ...(isMeasured && subject.speed !== undefined
+      ? { "as-slow-as-the-baseline": wrong(moduleOf(drawn, subject.speed.baseline), unit + boundary, "performance") }
+      : {}),
   };
 }

@@ -31,7 +31,7 @@ const python: Language = {
   visibleCommand: "python3 -m unittest discover -s /visible",
   ids: {
     plain: "unit/test_plain.py::TestPlain.test_plain",
-    edge: "boundary/test_rules.py::TestRules.test_edge",
+    edge: "boundary/test_rules.py::TestRules.test_at_the_edge",
     random: "boundary/test_rules.py::TestRules.test_all_together",
     option: (name) => `boundary/test_rules.py::TestRules.test_${name.toLowerCase()}`,
   },
@@ -92,7 +92,7 @@ ${options
 `,
   )
   .join("")}
-    def test_edge(self):
+    def test_at_the_edge(self):
         for arguments in ${edge.probes}:
             self.assert_right(arguments)
 

@@ -1,0 +1,45 @@
+"""What is right, and random arguments."""
+
+REFRESH = False
+RECENT = False
+LAST = 0
+
+from collections import OrderedDict
+
+
+def simulate(capacity, ttl, operations):
+    # Two orders: by whose turn it is to go, and by lifetime.
+    entries, born, results = OrderedDict(), OrderedDict(), []
+    for kind, time, key, *rest in operations:
+        while born:
+            first, start = next(iter(born.items()))
+            if time < start + ttl + LAST:
+                break
+            del born[first], entries[first]
+        if kind == "get":
+            found = key in entries
+            results.append(entries[key] if found else None)
+            if found and REFRESH:
+                born[key] = time
+                born.move_to_end(key)
+            if found and RECENT:
+                entries.move_to_end(key)
+        elif capacity > 0:
+            if key not in entries and len(entries) >= capacity:
+                gone, _ = entries.popitem(last=False)
+                del born[gone]
+            entries[key] = rest[0]
+            entries.move_to_end(key)
+            born[key] = time
+            born.move_to_end(key)
+    return results
+
+
+
+def draw(r):
+    time, operations = 0, []
+    for _ in range(r.randrange(20, 60)):
+        time += r.randrange(4)
+        key = r.choice("abcdef")
+        operations.append(["put", time, key, r.randrange(100)] if r.random() < 0.5 else ["get", time, key])
+    return [r.randrange(1, 5), r.randrange(3, 15), operations]

@@ -1,0 +1,4 @@
+cat > /app/bounded_cache.py <<'MODULE'
+def simulate(*given):
+    return "?"
+MODULE

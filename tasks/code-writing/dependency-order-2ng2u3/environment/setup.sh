@@ -1,0 +1,2 @@
+mkdir -p /app
+chown 1000:1000 /app

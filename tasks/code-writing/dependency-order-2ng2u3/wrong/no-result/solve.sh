@@ -1,0 +1,4 @@
+cat > /app/solution.py <<'MODULE'
+def ordered(*given):
+    return "?"
+MODULE

@@ -1,0 +1,37 @@
+cat > /app/solution.py <<'MODULE'
+LARGEST = False
+UNLISTED = False
+PARTIAL = False
+
+import heapq
+
+
+class Name:
+    def __init__(self, text):
+        self.text = text
+
+    def __lt__(self, other):
+        return self.text > other.text if LARGEST else self.text < other.text
+
+
+def ordered(needs):
+    waits, after = {}, {}
+    for name, wanted in needs.items():
+        waits.setdefault(name, 0)
+        for other in set(wanted):
+            if other in needs or UNLISTED:
+                waits.setdefault(other, 0)
+                waits[name] += 1
+                after.setdefault(other, []).append(name)
+    ready = [Name(name) for name, count in waits.items() if count == 0]
+    heapq.heapify(ready)
+    result = []
+    while ready:
+        name = heapq.heappop(ready).text
+        result.append(name)
+        for later in after.get(name, []):
+            waits[later] -= 1
+            if waits[later] == 0:
+                heapq.heappush(ready, Name(later))
+    return result if PARTIAL or len(result) == len(waits) else []
+MODULE

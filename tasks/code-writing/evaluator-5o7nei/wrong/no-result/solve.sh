@@ -1,0 +1,4 @@
+cat > /app/evaluator.py <<'MODULE'
+def evaluate(*given):
+    return "?"
+MODULE

@@ -1,0 +1,25 @@
+"""What is right, and random arguments."""
+
+TOUCHING = True
+SWAPPED = False
+FALLING = False
+
+def joined(intervals):
+    ready = [sorted(pair) for pair in intervals if SWAPPED or pair[0] < pair[1]]
+    result = []
+    for start, end in sorted(ready):
+        if result and (start < result[-1][1] or TOUCHING and start == result[-1][1]):
+            result[-1][1] = max(result[-1][1], end)
+        else:
+            result.append([start, end])
+    return result[::-1] if FALLING else result
+
+
+
+def draw(r):
+    pairs = []
+    for _ in range(r.randrange(3, 25)):
+        start = r.randrange(60)
+        end = start + r.choice([-1, 1, 1]) * r.randrange(1, 6)
+        pairs.append([start, end])
+    return [pairs]

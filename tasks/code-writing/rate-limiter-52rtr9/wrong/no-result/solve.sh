@@ -1,0 +1,4 @@
+cat > /app/work.py <<'MODULE'
+def allowed(*given):
+    return "?"
+MODULE

@@ -1,0 +1,41 @@
+set -e
+cat > /app/solve.py <<'PROGRAM'
+from fractions import Fraction
+
+
+def solve(text):
+    words = text.split()
+    n = int(words[0])
+    rows = [[Fraction(word) for word in words[1 + i * n : 1 + i * n + n]] for i in range(n)]
+    result = Fraction(1)
+    for i in range(n):
+        pivot = next((j for j in range(i, n) if rows[j][i] != 0), None)
+        if pivot is None:
+            return "0/1"
+        if pivot != i:
+            rows[i], rows[pivot] = rows[pivot], rows[i]
+            result = -result
+        result *= rows[i][i]
+        for j in range(i + 1, n):
+            factor = rows[j][i] / rows[i][i]
+            rows[j] = [a - factor * b for a, b in zip(rows[j], rows[i])]
+    return f"{result.numerator}/{result.denominator}"
+
+
+if __name__ == "__main__":
+    import sys
+
+    print(solve(sys.stdin.read()))
+PROGRAM
+python3 /app/solve.py > /app/answer.txt <<'INSTANCE'
+8
+22 -6 30 6 -18 21 20 -1/4
+-17 1 23 12 21 22 -4 -3/4
+22 -12 -17 -10 4 27 25 30/2
+-9 -23 12 -3 -1 25 9 24/4
+18 15 20 3 -16 25 3 -17/9
+14 11 -5 -29 5 -15 -4 0/2
+-22 -10 -15 15 25 0 -12 -27/8
+-23 8 -21 -5 -25 7 -13 6/8
+INSTANCE
+rm /app/answer.txt

@@ -1,0 +1,16 @@
+"""The answer to the stated instance."""
+
+import unittest
+
+from sandlot_subject import artifacts
+from support import reference
+
+INSTANCE = """63
+3 10 12 19 9 6 14 10 20
+"""
+
+
+class TestAnswer(unittest.TestCase):
+    def test_stated_instance(self):
+        written = (artifacts / "app" / "answer.txt").read_text(encoding="utf-8", errors="replace")
+        self.assertEqual(written.strip(), reference.solve(INSTANCE))
