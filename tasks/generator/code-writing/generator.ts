@@ -135,7 +135,7 @@ function configOf({ subject, path, isMeasured }: Drawn): Readonly<Record<string,
           kind: "boundary",
           tests: [ids.option(name)],
         })),
-        { id: "edge", text: subject.edge.rule, kind: "boundary", tests: [ids.edge] },
+        { id: "stated-edge", text: subject.edge.rule, kind: "boundary", tests: [ids.edge] },
         {
           id: "all-together",
           text: "All rules hold together on any arguments.",

@@ -1,4 +1,0 @@
-cat > /app/solution.py <<'MODULE'
-def ordered(*given):
-    return "?"
-MODULE
