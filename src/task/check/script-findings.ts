@@ -122,13 +122,17 @@ function rejected(task: Task, { script, rewardMax, failsTier }: WrongSolution, r
   if (highest >= 1 - TOLERANCE || highest > rewardMax + TOLERANCE) {
     return { status: "fail", evidence: `${name} earned ${shown(highest)}, above its limit of ${rewardMax}`, file };
   }
-  const survived = runs.some(
-    ({ tests }) => !tests.some(({ tier, status }) => tier === failsTier && status !== "passed"),
-  );
-  if (failsTier !== null && survived) {
+  if (failsTier !== null && !runs.every((run) => failed(run, failsTier))) {
     return { status: "fail", evidence: `${name} passed the tier ${failsTier}, which it must fail`, file };
   }
   return { status: "pass", evidence: `${name} earned ${shown(highest)} of at most ${rewardMax}` };
+}
+
+/** A test of the tier failed, or what was measured of it is less than was asked for. */
+function failed({ outcome, tests }: Run, tier: string): boolean {
+  if (tests.some((test) => test.tier === tier && test.status !== "passed")) return true;
+  const scores = outcome.kind === "graded" ? outcome.scores : [];
+  return scores.some((score) => score.tier === tier && (score.value ?? 0) < 1);
 }
 
 function earnsAll(runs: readonly Run[], name: string, file: string | null): Finding {
