@@ -3,7 +3,7 @@
  * are looked at together.
  */
 import type { ExecResult } from "../../../core/exec.ts";
-import type { Task } from "../../../core/task.ts";
+import type { Script, Task } from "../../../core/task.ts";
 import { defineCheck } from "../catalogue.ts";
 import type { Check, CheckContext, Finding, ScriptRun } from "../check-contract.ts";
 import { oraclePasses, oracleStable, wrongRejected } from "../script-findings.ts";
@@ -177,7 +177,9 @@ async function milestonesObservable(context: CheckContext): Promise<Finding> {
   const names = task.milestones?.items.map(({ name }) => name) ?? [];
   if (names.length === 0) return { status: "skip", evidence: "it declares no milestones" };
   const [oracle] = await oracleRuns(context, 1);
-  const [nop] = await context.runs({ script: null, variant: "plain" }, 1);
+  // Who does nothing at all opens no sandbox that could be looked at.
+  const idle: Script = { name: "idle", answer: null, files: [], commands: ["true"] };
+  const [nop] = await context.runs({ script: idle, variant: "plain" }, 1);
   const reached = reachedIn(oracle);
   if (reached === null) return { status: "not-assessed", evidence: "the oracle's milestones were not recorded" };
   const early = names.find((name) => reachedIn(nop)?.has(name));
