@@ -45,7 +45,12 @@ export function noSolutionText(task: Task): Finding {
 
 function wordRuns(text: string): readonly string[] {
   const words = text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
-  return words
-    .slice(0, Math.max(0, words.length - OVERLAP_WORDS + 1))
-    .map((_word, index) => words.slice(index, index + OVERLAP_WORDS).join(" "));
+  return (
+    words
+      .slice(0, Math.max(0, words.length - OVERLAP_WORDS + 1))
+      .map((_word, index) => words.slice(index, index + OVERLAP_WORDS))
+      // Numbers alone are the problem's own, which a solution may well repeat.
+      .filter((run) => 2 * run.filter((word) => /\p{L}/u.test(word)).length >= OVERLAP_WORDS)
+      .map((run) => run.join(" "))
+  );
 }

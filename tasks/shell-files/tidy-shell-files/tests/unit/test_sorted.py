@@ -53,5 +53,5 @@ class TestSorted(unittest.TestCase):
         self.assertEqual(self.left.get(b"inventory"), self.wanted[b"inventory"])
 
     def test_the_inbox_is_as_it_was(self):
-        self.assertTrue((artifacts / "app" / "tidy.sh").is_file(), "/app/tidy.sh was not made")
+        self.assertTrue((artifacts / "app" / "sorted" / "inventory").is_file(), "/app/sorted/inventory was not made")
         self.assertEqual(tree("app/inbox"), INBOX)

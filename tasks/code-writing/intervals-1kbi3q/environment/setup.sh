@@ -1,2 +1,0 @@
-mkdir -p /app
-chown 1000:1000 /app

@@ -1,4 +1,0 @@
-cat > /app/work.py <<'MODULE'
-def joined(*given):
-    return "?"
-MODULE
