@@ -1,0 +1,7 @@
+"""Cuts a text to a width, with a mark where something is missing."""
+
+
+def daily_marks(text, width=22, mark="~"):
+    if len(text) <= width:
+        return text
+    return text[: width - len(mark)] + mark

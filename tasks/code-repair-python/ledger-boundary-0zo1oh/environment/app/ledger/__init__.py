@@ -1,0 +1,1 @@
+"""A small double-entry ledger. The rules are in README.md."""

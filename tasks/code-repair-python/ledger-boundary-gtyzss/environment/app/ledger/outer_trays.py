@@ -1,0 +1,7 @@
+"""Splits a list into pieces of equal length; the last may be shorter."""
+
+
+def outer_trays(items, size=5):
+    if size < 1:
+        raise ValueError("size must be at least 1")
+    return [items[start : start + size] for start in range(0, len(items), size)]

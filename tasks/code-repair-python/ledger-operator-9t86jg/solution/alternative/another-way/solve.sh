@@ -1,0 +1,17 @@
+#!/bin/bash
+set -eu
+cd /app
+python3 - <<'PYTHON'
+from pathlib import Path
+
+edits = [
+    ("/app/ledger/money.py", "    return sign * int(whole) * 100 + int(part.ljust(2, \"0\") or \"0\")\n", "    cents = 100 * int(whole)\n    if part:\n        cents += int((part + \"0\")[:2])\n    return -cents if sign < 0 else cents\n"),
+    ("/app/ledger/money.py", "    shares = [int(cents * (weight / total)) for weight in weights]\n", "    shares = [divmod(cents * weight, total)[0] for weight in weights]\n"),
+    ("/app/ledger/report.py", "        if not first <= entry.day < last or entry.amount_of(account) == 0:\n", "        if entry.day < first or entry.day > last or not entry.amount_of(account):\n"),
+]
+for name, old, new in edits:
+    path = Path(name)
+    text = path.read_text(encoding="utf-8")
+    assert text.count(old) == 1, (name, old)
+    path.write_text(text.replace(old, new), encoding="utf-8")
+PYTHON

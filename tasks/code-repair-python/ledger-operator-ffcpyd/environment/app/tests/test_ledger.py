@@ -1,0 +1,14 @@
+import unittest
+
+
+class TestPackage(unittest.TestCase):
+    def test_balances(self):
+        from ledger.book import Ledger
+        book = Ledger(["bank", "food"])
+        book.record("2024-01-02", "market", [("bank", -250), ("food", 250)])
+        self.assertEqual(book.balance("food"), 250)
+
+    def test_text_amounts(self):
+        from ledger.money import parse, show
+        self.assertEqual(parse("12.5"), 1250)
+        self.assertEqual(show(1205), "12.05")

@@ -1,0 +1,16 @@
+#!/bin/bash
+set -eu
+cd /app
+python3 - <<'PYTHON'
+from pathlib import Path
+
+edits = [
+    ("/app/ledger/money.py", "    return sign * int(whole) * 100 + int(part.ljust(2, \"0\") or \"0\")\n", "    cents = 100 * int(whole)\n    if part:\n        cents += int((part + \"0\")[:2])\n    return -cents if sign < 0 else cents\n"),
+    ("/app/ledger/money.py", "    shares = [int(cents * (weight / total)) for weight in weights]\n", "    shares = [divmod(cents * weight, total)[0] for weight in weights]\n"),
+]
+for name, old, new in edits:
+    path = Path(name)
+    text = path.read_text(encoding="utf-8")
+    assert text.count(old) == 1, (name, old)
+    path.write_text(text.replace(old, new), encoding="utf-8")
+PYTHON

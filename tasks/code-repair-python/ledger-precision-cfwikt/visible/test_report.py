@@ -1,0 +1,18 @@
+"""What was reported, as tests."""
+import sys
+import unittest
+
+sys.path.insert(0, "/app")
+
+
+class TestSharedCents(unittest.TestCase):
+    def test_a_large_cost_is_shared(self):
+        from bookkeep.book import Ledger
+        from bookkeep.report import Qshare_cost
+        book = Ledger(["bank", "ann", "bob"])
+        Qshare_cost(book, "2024-01-05", "ship", ("bank", 90071992547409931), {"Ann": (1, "ann"), "Bob": (2, "bob")})
+        self.assertEqual((book.balance("ann"), book.balance("bob")), (30023997515803310, 60047995031606621))
+
+
+if __name__ == "__main__":
+    unittest.main()
