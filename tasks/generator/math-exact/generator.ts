@@ -26,7 +26,12 @@ export const generator: FolderGenerator = {
   family: "math-exact",
   version: 1,
   dials: {
-    problem: { min: 0, max: PROBLEMS.length, step: 1, meaning: "which problem is posed, from 1 in order of writing; 0 leaves it to the seed" },
+    problem: {
+      min: 0,
+      max: PROBLEMS.length,
+      step: 1,
+      meaning: "which problem is posed, from 1 in order of writing; 0 leaves it to the seed",
+    },
     size: { min: 1, max: 5, step: 1, meaning: "how large the stated instance is" },
   },
   draw({ dials: { problem: wanted = 0, size = 2 }, random }) {
@@ -53,7 +58,11 @@ export const generator: FolderGenerator = {
 };
 
 function instructionOf(problem: Problem, instance: string, random: Random): string {
-  const opening = random.pick(["Solve an exact problem", "Compute an exact value", "Answer a question of exact arithmetic"]);
+  const opening = random.pick([
+    "Solve an exact problem",
+    "Compute an exact value",
+    "Answer a question of exact arithmetic",
+  ]);
   return `# ${problem.title}
 
 ${opening}, once for the instance below and once as a program for any instance. Nothing is rounded: only the exact value counts.
@@ -83,7 +92,10 @@ The program must also answer these: ${problem.degenerate.charAt(0).toLowerCase()
 
 function configOf(problem: Problem, size: number): Readonly<Record<string, unknown>> {
   return {
-    task: { description: `${problem.title}: an exact answer, and a program for any instance.`, keywords: ["mathematics", "exact", problem.id] },
+    task: {
+      description: `${problem.title}: an exact answer, and a program for any instance.`,
+      keywords: ["mathematics", "exact", problem.id],
+    },
     agent: { timeout_sec: 900 },
     verifier: { timeout_sec: 300 },
     environment: { cpus: 1, memory_mb: 256, storage_mb: 64, workdir: "/app" },
@@ -106,9 +118,24 @@ function configOf(problem: Problem, size: number): Readonly<Record<string, unkno
         { name: "answer-written", predicate: { file: "/app/answer.txt", bytes_min: 1 } },
       ],
       requirements: [
-        { id: "stated-instance", text: "The answer file holds the exact answer to the stated instance.", kind: "functional", tests: [TESTS.answer] },
-        { id: "other-instances", text: "The program answers other instances of the same problem.", kind: "functional", tests: [TESTS.twins] },
-        { id: "degenerate-instances", text: "The program answers the degenerate instances that are listed.", kind: "boundary", tests: [TESTS.degenerate] },
+        {
+          id: "stated-instance",
+          text: "The answer file holds the exact answer to the stated instance.",
+          kind: "functional",
+          tests: [TESTS.answer],
+        },
+        {
+          id: "other-instances",
+          text: "The program answers other instances of the same problem.",
+          kind: "functional",
+          tests: [TESTS.twins],
+        },
+        {
+          id: "degenerate-instances",
+          text: "The program answers the degenerate instances that are listed.",
+          kind: "boundary",
+          tests: [TESTS.degenerate],
+        },
       ],
     },
   };
@@ -178,7 +205,11 @@ function wrongOf(problem: Problem, instance: string): Readonly<Record<string, Dr
       rewardMax: SHARE.answer,
       failsTier: "boundary",
     },
-    "another-answer": { solve: `${right}\nprintf '1' | cat - /app/answer.txt > /tmp/other\ncp /tmp/other /app/answer.txt`, rewardMax: program, failsTier: "unit" },
+    "another-answer": {
+      solve: `${right}\nprintf '1' | cat - /app/answer.txt > /tmp/other\ncp /tmp/other /app/answer.txt`,
+      rewardMax: program,
+      failsTier: "unit",
+    },
     ...Object.fromEntries(problem.slips.map((slip) => [slip.name, slipped(problem, slip, instance)])),
   };
 }

@@ -1,6 +1,6 @@
 /** The sources of the ledger as they are right: money, accounts and entries, reports. */
 
-export const MONEY = String.raw`"""Amounts of money are whole cents. Texts have two decimals: "12.50", "-0.05"."""
+export const MONEY = `"""Amounts of money are whole cents. Texts have two decimals: "12.50", "-0.05"."""
 
 
 def parse(text):
@@ -34,7 +34,7 @@ def Qsplit(cents, weights):
     return shares
 `;
 
-export const BOOK = String.raw`"""Accounts and the entries between them."""
+export const BOOK = `"""Accounts and the entries between them."""
 from PKG.money import parse
 
 
@@ -105,7 +105,7 @@ class QBook:
         return self.Qpost(day, "reversal of " + entry.note, lines)
 `;
 
-export const REPORT = String.raw`"""What a book says about a span of days."""
+export const REPORT = `"""What a book says about a span of days."""
 from PKG.money import Qsplit, show
 
 

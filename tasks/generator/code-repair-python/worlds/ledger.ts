@@ -19,7 +19,7 @@ export const LEDGER: World = {
     "book.py": BOOK,
     "report.py": REPORT,
   },
-  readme: String.raw`# PKG
+  readme: `# PKG
 
 A double-entry ledger. All amounts are whole cents (int). Days are texts such as "2024-05-31".
 
@@ -52,7 +52,7 @@ A double-entry ledger. All amounts are whole cents (int). Days are texts such as
 - Qshare_cost(book, day, note, payer, people): payer is (account, cents); people is {name: (weight, account)}. The cost is
   taken from the payer's account and shared by Qsplit in the order of people.
 `,
-  own: String.raw`def test_balances(self):
+  own: `def test_balances(self):
     from PKG.book import QBook
     book = QBook(["bank", "food"])
     book.Qpost("2024-01-02", "market", [("bank", -250), ("food", 250)])
@@ -126,7 +126,7 @@ except ValueError:
         "Shared costs are off by cents. When a cost is booked with `Qshare_cost` for several people with different weights, some people now and then pay a cent that by the rules belongs to another, and for very large amounts booking fails altogether with an error that the lines do not add up. We expect the shares that the rules give, to the cent.",
       rule: "A shared amount is divided by weight, each share rounded down, and the cents left go to the largest rests.",
       edge: "Large and negative amounts are divided exactly as well.",
-      visible: String.raw`def test_a_large_cost_is_shared(self):
+      visible: `def test_a_large_cost_is_shared(self):
     from PKG.book import QBook
     from PKG.report import Qshare_cost
     book = QBook(["bank", "ann", "bob"])
@@ -206,7 +206,7 @@ def test_a_weight_of_zero_gets_nothing(self):
         'Entries whose amounts are given as text are refused although their lines add up: `Qpost("2024-03-01", "fee", [("bank", "-1.20"), ("fees", "1.20")])` is a ValueError. With whole numbers such as `"-3"` it works. We expect every entry that adds up to 0 to be booked, with the right balances.',
       rule: "The sign of an amount in a text counts for the whole amount.",
       edge: "The sign counts also where the whole part is 0, and texts that are no amounts are refused.",
-      visible: String.raw`def test_text_amounts_add_up(self):
+      visible: `def test_text_amounts_add_up(self):
     from PKG.book import QBook
     book = QBook(["bank", "fees"])
     book.Qpost("2024-03-01", "fee", [("bank", "-1.20"), ("fees", "1.20")])
@@ -275,14 +275,14 @@ show(result)
         'Monthly statements lack what was booked on the last day of the month: `Qstatement(book, "bank", "2024-05-01", "2024-05-31")` does not show an entry of 31 May, and its closing balance differs from the opening balance of the next month. We expect a statement to cover both of its days.',
       rule: "A statement covers its first and its last day.",
       edge: "A statement of one day shows that day, and one that ends before it begins shows nothing.",
-      visible: String.raw`def test_the_last_day_counts(self):
+      visible: `def test_the_last_day_counts(self):
     from PKG.book import QBook
     from PKG.report import Qstatement
     book = QBook(["bank", "food"])
     book.Qpost("2024-05-31", "dinner", [("bank", -1000), ("food", 1000)])
     self.assertEqual(Qstatement(book, "bank", "2024-05-01", "2024-05-31")["closing"], "-10.00")
 `,
-      unit: String.raw`def test_closing_is_the_next_opening(self):
+      unit: `def test_closing_is_the_next_opening(self):
     r = random("months")
     moves = [["2024-%02d-%02d" % (r.randrange(1, 4), r.choice([1, 15, 28])), r.randrange(1, 999)] for _ in range(12)]
     moves += [["2024-01-28", 700], ["2024-02-28", 300]]
@@ -312,7 +312,7 @@ show([line["note"] for line in Qstatement(book, "b", "2024-06-01", "2024-06-%02d
 """, day)
     self.assertEqual(got, ["n%d" % (day - 1), "n%d" % day])
 `,
-      boundary: String.raw`def test_one_day_and_no_day(self):
+      boundary: `def test_one_day_and_no_day(self):
     cents = random("one-day").randrange(100, 999)
     got = ask("""
 from PKG.book import QBook

@@ -7,12 +7,17 @@ const paths: Problem = {
   id: "lattice-paths",
   title: "Paths around obstacles",
   statement: `Count the paths on a grid from (0, 0) to (W, H) that move by one to the right or by one up in each step and pass through none of the given blocked points. Give the count modulo ${PRIME}.`,
-  format: "The first line holds W, H and k, parted by one space, all at least 0. Each of the next k lines holds x and y of one blocked point.",
+  format:
+    "The first line holds W, H and k, parted by one space, all at least 0. Each of the next k lines holds x and y of one blocked point.",
   answerForm: `the count modulo ${PRIME}, in decimal`,
-  degenerate: "W and H may both be 0, which is one path; the start or the end may be blocked, which gives 0; blocked points may repeat or lie outside of the grid, where they change nothing.",
+  degenerate:
+    "W and H may both be 0, which is one path; the start or the end may be blocked, which gives 0; blocked points may repeat or lie outside of the grid, where they change nothing.",
   instance(random, size) {
     const [w, h] = [60 * size + random.integer(10, 50), 60 * size + random.integer(10, 50)];
-    const blocked = Array.from({ length: 4 + 4 * size }, () => `${random.integer(1, w - 1)} ${random.integer(1, h - 1)}`);
+    const blocked = Array.from(
+      { length: 4 + 4 * size },
+      () => `${random.integer(1, w - 1)} ${random.integer(1, h - 1)}`,
+    );
     return [`${w} ${h} ${blocked.length}`, ...blocked].join("\n");
   },
   oracle: `
@@ -60,18 +65,31 @@ def draw(r):
     return "\\n".join([f"{w} {h} {k}", *points]) + "\\n"
 `,
   slips: [
-    { name: "start-never-blocked", from: "(x, y) in blocked", to: "(x, y) in blocked and x + y > 0", fails: ["degenerate"] },
-    { name: "steps-three-ways", from: "column[y] + column[y - 1]", to: "2 * column[y] + column[y - 1]", fails: ["answer", "twins", "degenerate"] },
+    {
+      name: "start-never-blocked",
+      from: "(x, y) in blocked",
+      to: "(x, y) in blocked and x + y > 0",
+      fails: ["degenerate"],
+    },
+    {
+      name: "steps-three-ways",
+      from: "column[y] + column[y - 1]",
+      to: "2 * column[y] + column[y - 1]",
+      fails: ["answer", "twins", "degenerate"],
+    },
   ],
 };
 
 const recurrence: Problem = {
   id: "recurrence",
   title: "A far term of a recurrence",
-  statement: "A sequence begins with s(0), ..., s(k-1) and goes on by s(n) = c(1)*s(n-1) + c(2)*s(n-2) + ... + c(k)*s(n-k). Give s(N) modulo M, as a number from 0 to M - 1.",
-  format: "The first line holds k, N and M, parted by one space; k and M are at least 1, N at least 0. The second line holds c(1) to c(k), the third s(0) to s(k-1); they may be negative. N may have 18 decimal digits.",
+  statement:
+    "A sequence begins with s(0), ..., s(k-1) and goes on by s(n) = c(1)*s(n-1) + c(2)*s(n-2) + ... + c(k)*s(n-k). Give s(N) modulo M, as a number from 0 to M - 1.",
+  format:
+    "The first line holds k, N and M, parted by one space; k and M are at least 1, N at least 0. The second line holds c(1) to c(k), the third s(0) to s(k-1); they may be negative. N may have 18 decimal digits.",
   answerForm: "the remainder in decimal",
-  degenerate: "N may be smaller than k (also then the answer is taken modulo M, so a negative s gives a non-negative answer); M may be 1; k may be 1; coefficients may be 0.",
+  degenerate:
+    "N may be smaller than k (also then the answer is taken modulo M, so a negative s gives a non-negative answer); M may be 1; k may be 1; coefficients may be 0.",
   instance(random, size) {
     const k = 2 + size;
     return `${k} ${digits(random, 15)} ${random.integer(100_000_000, 999_999_999)}\n${row(k, () => random.integer(-50, 50))}\n${row(k, () => random.integer(1, 99))}`;
@@ -140,9 +158,11 @@ const partitions: Problem = {
   id: "partitions",
   title: "Ways to pay",
   statement: `Count the ways to write N as a sum of the given values, where each listed value v may be used from 0 to u times. Two ways are the same where they use each listed value equally often. Give the count modulo ${PRIME}.`,
-  format: "The first line holds N and k, parted by one space. Each of the next k lines holds v and u of one value; v is at least 1 and u at least 0. N is at most 3000, k at most 40.",
+  format:
+    "The first line holds N and k, parted by one space. Each of the next k lines holds v and u of one value; v is at least 1 and u at least 0. N is at most 3000, k at most 40.",
   answerForm: `the count modulo ${PRIME}, in decimal`,
-  degenerate: "N may be 0, which is one way; k may be 0; u may be 0; the same v may be listed twice and then counts as two different values; v may be larger than N.",
+  degenerate:
+    "N may be 0, which is one way; k may be 0; u may be 0; the same v may be listed twice and then counts as two different values; v may be larger than N.",
   instance(random, size) {
     const k = 9 + 4 * size;
     const values = Array.from({ length: k }, () => `${random.integer(1, 12 + 6 * size)} ${random.integer(3, 30)}`);
@@ -188,17 +208,25 @@ def draw(r):
 `,
   slips: [
     { name: "without-limit", from: "v * (u + 1) - 1, -1", to: "n, -1", fails: ["answer", "twins", "degenerate"] },
-    { name: "zero-is-no-way", from: "return str(ways[n])", to: "return str(ways[n] if n else 0)", fails: ["degenerate"] },
+    {
+      name: "zero-is-no-way",
+      from: "return str(ways[n])",
+      to: "return str(ways[n] if n else 0)",
+      fails: ["degenerate"],
+    },
   ],
 };
 
 const dice: Problem = {
   id: "dice",
   title: "A sum of uneven dice",
-  statement: "Each die shows the faces 1 to f with equal probability, all independently. Give the probability that the sum of all dice is at least T, as a reduced fraction.",
-  format: "The first line holds T, which may be negative. The second line holds f for each die, parted by one space, each at least 1; it may be empty.",
+  statement:
+    "Each die shows the faces 1 to f with equal probability, all independently. Give the probability that the sum of all dice is at least T, as a reduced fraction.",
+  format:
+    "The first line holds T, which may be negative. The second line holds f for each die, parted by one space, each at least 1; it may be empty.",
   answerForm: "`p/q` in lowest terms with q at least 1, also for whole numbers: `0/1` and `1/1`",
-  degenerate: "There may be no dice, whose sum is 0; T may be out of reach (`0/1`) or reached for certain (`1/1`); a die may have one face.",
+  degenerate:
+    "There may be no dice, whose sum is 0; T may be out of reach (`0/1`) or reached for certain (`1/1`); a die may have one face.",
   instance(random, size) {
     const faces = Array.from({ length: 6 + 3 * size }, () => random.integer(3, 20));
     const mean = faces.reduce((sum, face) => sum + (face + 1) / 2, 0);
@@ -248,7 +276,12 @@ def draw(r):
 `,
   slips: [
     { name: "strictly-above", from: "total >= least", to: "total > least", fails: ["answer", "twins", "degenerate"] },
-    { name: "whole-numbers-bare", from: 'return f"', to: 'return str(chance) if chance in (0, 1) else f"', fails: ["degenerate"] },
+    {
+      name: "whole-numbers-bare",
+      from: 'return f"',
+      to: 'return str(chance) if chance in (0, 1) else f"',
+      fails: ["degenerate"],
+    },
   ],
 };
 

@@ -6,9 +6,11 @@ const congruences: Problem = {
   title: "A system of congruences",
   statement:
     "Find the smallest non-negative whole number x that leaves the remainder r when divided by m, for each of the given pairs (r, m). The moduli need not be coprime, and a remainder may be as large as its modulus or larger, or negative; then it is meant modulo m.",
-  format: "The first line holds k, the number of pairs. Each of the next k lines holds r and m, parted by one space; m is at least 1.",
+  format:
+    "The first line holds k, the number of pairs. Each of the next k lines holds r and m, parted by one space; m is at least 1.",
   answerForm: "x in decimal, or the word `none` where no such number exists",
-  degenerate: "k may be 0, which gives 0; m may be 1; pairs may contradict each other, which gives `none`; remainders may be negative.",
+  degenerate:
+    "k may be 0, which gives 0; m may be 1; pairs may contradict each other, which gives `none`; remainders may be negative.",
   instance(random, size) {
     const x = digits(random, 8 + 6 * size);
     const pairs = Array.from({ length: 4 + 2 * size }, () => {
@@ -67,17 +69,25 @@ def draw(r):
 `,
   slips: [
     { name: "never-none", from: "if (r - x) % shared != 0:", to: "if False:", fails: ["degenerate"] },
-    { name: "not-the-smallest", from: "str(x % step)", to: "str(x % step + step)", fails: ["answer", "twins", "degenerate"] },
+    {
+      name: "not-the-smallest",
+      from: "str(x % step)",
+      to: "str(x % step + step)",
+      fails: ["answer", "twins", "degenerate"],
+    },
   ],
 };
 
 const divisible: Problem = {
   id: "divisible",
   title: "Multiples of some of the numbers",
-  statement: "Count the whole numbers from 1 to N, both included, that are divisible by at least one of the given numbers.",
-  format: "The first line holds N. The second line holds the given numbers, parted by one space; each is at least 1, and it may be empty.",
+  statement:
+    "Count the whole numbers from 1 to N, both included, that are divisible by at least one of the given numbers.",
+  format:
+    "The first line holds N. The second line holds the given numbers, parted by one space; each is at least 1, and it may be empty.",
   answerForm: "the count in decimal",
-  degenerate: "N may be 0; the second line may be empty or missing, which gives 0; numbers may repeat, may be 1, and may be larger than N.",
+  degenerate:
+    "N may be 0; the second line may be empty or missing, which gives 0; numbers may repeat, may be 1, and may be larger than N.",
   instance(random, size) {
     return `${digits(random, 14 + 3 * size)}\n${row(6 + 2 * size, () => random.integer(6, 90))}`;
   },
@@ -125,7 +135,12 @@ def draw(r):
     return f"{r.randrange(10**9, 10**15)}\\n{' '.join(map(str, given))}\\n"
 `,
   slips: [
-    { name: "products-for-multiples", from: "both = lcm(multiple, number)", to: "both = multiple * number", fails: ["answer", "twins", "degenerate"] },
+    {
+      name: "products-for-multiples",
+      from: "both = lcm(multiple, number)",
+      to: "both = multiple * number",
+      fails: ["answer", "twins", "degenerate"],
+    },
     { name: "end-left-out", from: "multiple <= n}", to: "multiple < n}", fails: ["degenerate"] },
   ],
 };
@@ -133,8 +148,10 @@ def draw(r):
 const digitSums: Problem = {
   id: "digit-sums",
   title: "Digit sums in another base",
-  statement: "Count the whole numbers from 0 to N, both included, whose digit sum in base B leaves the remainder R when divided by M.",
-  format: "One line holds N, B, R and M, parted by one space, each in decimal; N is at least 0, B at least 2, M at least 1 and R from 0 to M - 1.",
+  statement:
+    "Count the whole numbers from 0 to N, both included, whose digit sum in base B leaves the remainder R when divided by M.",
+  format:
+    "One line holds N, B, R and M, parted by one space, each in decimal; N is at least 0, B at least 2, M at least 1 and R from 0 to M - 1.",
   answerForm: "the count in decimal",
   degenerate: "N may be 0 (which counts 0 itself); M may be 1, so that all numbers count; B may be larger than N.",
   instance(random, size) {
@@ -191,8 +208,18 @@ def draw(r):
     return f"{r.randrange(10**6, 10**20)} {r.randrange(2, 30)} {r.randrange(modulus)} {modulus}\\n"
 `,
   slips: [
-    { name: "zero-forgotten", from: "below[wanted] + (edge == wanted)", to: "below[wanted] + (edge == wanted) - (wanted == 0)", fails: ["degenerate"] },
-    { name: "one-digit-too-far", from: "range(digit)", to: "range(digit + 1)", fails: ["answer", "twins", "degenerate"] },
+    {
+      name: "zero-forgotten",
+      from: "below[wanted] + (edge == wanted)",
+      to: "below[wanted] + (edge == wanted) - (wanted == 0)",
+      fails: ["degenerate"],
+    },
+    {
+      name: "one-digit-too-far",
+      from: "range(digit)",
+      to: "range(digit + 1)",
+      fails: ["answer", "twins", "degenerate"],
+    },
   ],
 };
 
@@ -200,7 +227,8 @@ const line: Problem = {
   id: "diophantine",
   title: "Points of a line",
   statement: "Count the pairs (x, y) of whole numbers with 0 <= x <= X and 0 <= y <= Y for which a*x + b*y = c.",
-  format: "One line holds a, b, c, X and Y, parted by one space; a and b are at least 1, X and Y at least 0, and c may be negative.",
+  format:
+    "One line holds a, b, c, X and Y, parted by one space; a and b are at least 1, X and Y at least 0, and c may be negative.",
   answerForm: "the count in decimal",
   degenerate: "c may be 0, negative, or no multiple of the greatest common divisor of a and b; X or Y may be 0.",
   instance(random, size) {
@@ -254,7 +282,12 @@ def draw(r):
     return f"{a} {b} {a * x + b * y} {x + r.randrange(10**8)} {y + r.randrange(10**8)}\\n"
 `,
   slips: [
-    { name: "no-bound-on-y", from: "least = max(0, -((y_max - y) // a))", to: "least = 0", fails: ["twins", "degenerate"] },
+    {
+      name: "no-bound-on-y",
+      from: "least = max(0, -((y_max - y) // a))",
+      to: "least = 0",
+      fails: ["twins", "degenerate"],
+    },
     { name: "always-solvable", from: 'return "0"', to: "pass", fails: ["degenerate"] },
   ],
 };

@@ -7,12 +7,16 @@ const determinant: Problem = {
   id: "determinant",
   title: "A determinant",
   statement: "Give the determinant of a square matrix of fractions, exactly.",
-  format: "The first line holds n, at least 0. Each of the next n lines holds the n entries of one row, parted by one space, each a whole number or a fraction such as `-3/4`, not always in lowest terms.",
+  format:
+    "The first line holds n, at least 0. Each of the next n lines holds the n entries of one row, parted by one space, each a whole number or a fraction such as `-3/4`, not always in lowest terms.",
   answerForm: FRACTION,
-  degenerate: "n may be 0, which gives `1/1`; the matrix may be singular; leading entries may be 0, so that rows have to be exchanged.",
+  degenerate:
+    "n may be 0, which gives `1/1`; the matrix may be singular; leading entries may be 0, so that rows have to be exchanged.",
   instance(random, size) {
     const n = 4 + size;
-    const lines = Array.from({ length: n }, () => row(n, () => random.integer(-30, 30)).replace(/(?<= )(-?\d+)$/, (last) => `${last}/${random.integer(2, 9)}`));
+    const lines = Array.from({ length: n }, () =>
+      row(n, () => random.integer(-30, 30)).replace(/(?<= )(-?\d+)$/, (last) => `${last}/${random.integer(2, 9)}`),
+    );
     return [String(n), ...lines].join("\n");
   },
   oracle: `
@@ -77,14 +81,21 @@ def draw(r):
 const polygon: Problem = {
   id: "polygon",
   title: "The area of a polygon",
-  statement: "Give the area enclosed by a simple polygon whose corners have rational coordinates. The corners are listed in order, clockwise or anticlockwise, and the last is joined to the first.",
-  format: "The first line holds n, at least 0. Each of the next n lines holds x and y of one corner, parted by one space, each a whole number or a fraction such as `-3/4`.",
+  statement:
+    "Give the area enclosed by a simple polygon whose corners have rational coordinates. The corners are listed in order, clockwise or anticlockwise, and the last is joined to the first.",
+  format:
+    "The first line holds n, at least 0. Each of the next n lines holds x and y of one corner, parted by one space, each a whole number or a fraction such as `-3/4`.",
   answerForm: `the area as ${FRACTION}; it is never negative`,
   degenerate: "Fewer than 3 corners enclose `0/1`; corners may lie on one line or repeat; the order may be clockwise.",
   instance(random, size) {
     const n = 5 + 4 * size;
-    const top = Array.from({ length: n }, (_, i) => `${i * 7 + random.integer(0, 5)}/${3} ${random.integer(1, 400)}/${random.integer(2, 9)}`);
-    return [String(n + 2), `${n * 3 + 5} ${-random.integer(1, 99)}/7`, `-1 ${-random.integer(1, 99)}/5`, ...top].join("\n");
+    const top = Array.from(
+      { length: n },
+      (_, i) => `${i * 7 + random.integer(0, 5)}/${3} ${random.integer(1, 400)}/${random.integer(2, 9)}`,
+    );
+    return [String(n + 2), `${n * 3 + 5} ${-random.integer(1, 99)}/7`, `-1 ${-random.integer(1, 99)}/5`, ...top].join(
+      "\n",
+    );
   },
   oracle: `
 from fractions import Fraction
@@ -138,10 +149,13 @@ def draw(r):
 const continued: Problem = {
   id: "continued-fraction",
   title: "A best approximation",
-  statement: "Give the fraction closest to A/B among all fractions whose denominator, in lowest terms, is at least 1 and at most D. Where two are equally close, give the smaller one.",
-  format: "One line holds A, B and D, parted by one space; A may be negative, B and D are at least 1. A/B need not be in lowest terms.",
+  statement:
+    "Give the fraction closest to A/B among all fractions whose denominator, in lowest terms, is at least 1 and at most D. Where two are equally close, give the smaller one.",
+  format:
+    "One line holds A, B and D, parted by one space; A may be negative, B and D are at least 1. A/B need not be in lowest terms.",
   answerForm: FRACTION,
-  degenerate: "D may be 1; A may be 0 or negative; A/B may itself have a denominator of at most D; two fractions may be equally close.",
+  degenerate:
+    "D may be 1; A may be 0 or negative; A/B may itself have a denominator of at most D; two fractions may be equally close.",
   instance(random, size) {
     return `${digits(random, 18 + 4 * size)} ${digits(random, 17 + 4 * size)} ${digits(random, 6 + 2 * size)}`;
   },
@@ -207,7 +221,12 @@ def draw(r):
     return f"{r.randrange(10**9, 10**14)} {r.randrange(10**9, 10**13)} {r.randrange(10**3, 10**8)}\\n"
 `,
   slips: [
-    { name: "larger-of-equals", from: "(abs(found - aim), found)", to: "(abs(found - aim), -found)", fails: ["degenerate"] },
+    {
+      name: "larger-of-equals",
+      from: "(abs(found - aim), found)",
+      to: "(abs(found - aim), -found)",
+      fails: ["degenerate"],
+    },
     { name: "the-farther-one", from: "best = min(", to: "best = max(", fails: ["answer", "twins", "degenerate"] },
   ],
 };
@@ -215,17 +234,22 @@ def draw(r):
 const polynomial: Problem = {
   id: "polynomial-gcd",
   title: "A common divisor of polynomials",
-  statement: "Give the greatest common divisor of two polynomials with rational coefficients, made monic: its leading coefficient is 1.",
-  format: "Two lines hold the coefficients of one polynomial each, from the constant term up to the highest power, parted by one space, each a whole number or a fraction such as `-3/4`. Highest coefficients may be 0.",
-  answerForm: "the coefficients from the constant term up, parted by one space, each as `p/q` in lowest terms with q at least 1 (so the last is `1/1`), or `0/1` alone for the zero polynomial",
-  degenerate: "One polynomial may be zero (`0`), then the answer is the other one made monic; both may be zero, which gives `0/1`; they may be coprime, which gives `1/1`; one may divide the other.",
+  statement:
+    "Give the greatest common divisor of two polynomials with rational coefficients, made monic: its leading coefficient is 1.",
+  format:
+    "Two lines hold the coefficients of one polynomial each, from the constant term up to the highest power, parted by one space, each a whole number or a fraction such as `-3/4`. Highest coefficients may be 0.",
+  answerForm:
+    "the coefficients from the constant term up, parted by one space, each as `p/q` in lowest terms with q at least 1 (so the last is `1/1`), or `0/1` alone for the zero polynomial",
+  degenerate:
+    "One polynomial may be zero (`0`), then the answer is the other one made monic; both may be zero, which gives `0/1`; they may be coprime, which gives `1/1`; one may divide the other.",
   instance(random, size) {
     const product = (a: readonly bigint[], b: readonly bigint[]): bigint[] => {
       const result = Array.from({ length: a.length + b.length - 1 }, () => 0n);
       for (const [i, x] of a.entries()) for (const [j, y] of b.entries()) result[i + j] = (result[i + j] ?? 0n) + x * y;
       return result;
     };
-    const draw = (degree: number) => Array.from({ length: degree + 1 }, () => BigInt(random.integer(1, 40) * random.pick([-1, 1])));
+    const draw = (degree: number) =>
+      Array.from({ length: degree + 1 }, () => BigInt(random.integer(1, 40) * random.pick([-1, 1])));
     const shared = draw(2 + size);
     return [product(shared, draw(3)).join(" "), product(shared, draw(2 + size)).join(" ")].join("\n");
   },
@@ -307,7 +331,12 @@ def draw(r):
     return "\\n".join(" ".join(f"{value}/{q}" for value in line) for line in lines) + "\\n"
 `,
   slips: [
-    { name: "not-monic", from: "value / a[-1] for value in a", to: "value for value in a", fails: ["answer", "twins", "degenerate"] },
+    {
+      name: "not-monic",
+      from: "value / a[-1] for value in a",
+      to: "value for value in a",
+      fails: ["answer", "twins", "degenerate"],
+    },
     { name: "zero-forgotten", from: 'return "0/1"', to: 'return ""', fails: ["degenerate"] },
   ],
 };
