@@ -78,7 +78,9 @@ test("mistakes in what to evaluate end as usage errors, and start nothing", asyn
 });
 
 test("task check lists each check, and exits 1 naming a task whose oracle is broken", async () => {
-  await cp(join(ROOT, "tasks", "code-repair-python", "repair-python-statistics"), join(folder, "repair"), { recursive: true });
+  await cp(join(ROOT, "tasks", "code-repair-python", "repair-python-statistics"), join(folder, "repair"), {
+    recursive: true,
+  });
   const check = (): Promise<Ended> => command("task", "check", join(folder, "repair"), "--repeats", "2", "--json");
   const good = await check();
   expect(good.exitCode).toBe(0);
@@ -98,7 +100,9 @@ test("task check lists each check, and exits 1 naming a task whose oracle is bro
 });
 
 test("task check of a folder that is no valid task exits 1 and names the file and the field", async () => {
-  await cp(join(ROOT, "tasks", "code-repair-python", "repair-python-statistics"), join(folder, "repair"), { recursive: true });
+  await cp(join(ROOT, "tasks", "code-repair-python", "repair-python-statistics"), join(folder, "repair"), {
+    recursive: true,
+  });
   const file = join(folder, "repair", "task.toml");
   await writeFile(file, (await readFile(file, "utf8")).replace("timeout_sec = 600", 'timeout_sec = "soon"'));
   const { exitCode, stdout } = await command("task", "check", join(folder, "repair"));
@@ -111,7 +115,9 @@ test("without a compiler evaluate says what to install, exits 3 and starts nothi
   const empty = join(folder, "empty");
   const data = join(folder, "data");
   const envVars = { PATH: empty, HOME: empty, XDG_CACHE_HOME: join(empty, "cache"), SANDLOT_DATA: data };
-  const end = await sandlot(["evaluate", join(ROOT, "tasks", "code-repair-python", "repair-python-statistics")], { envVars });
+  const end = await sandlot(["evaluate", join(ROOT, "tasks", "code-repair-python", "repair-python-statistics")], {
+    envVars,
+  });
   expect(end.exitCode).toBe(3);
   expect(end.stderr).toContain("apt-get install gcc");
   expect(existsSync(data)).toBe(false);

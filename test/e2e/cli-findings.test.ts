@@ -116,7 +116,12 @@ test("a stricter verifier shows what it changes by tier, and training takes it o
 
 test("a verifier folder without the task, a finding that does not exist and a script that does not, are named", async () => {
   await command("evaluate", TASK, "--policy", "nop");
-  const other = await command("regrade", "latest", "--verifier", join(ROOT, "tasks", "shell-files", "tidy-shell-files"));
+  const other = await command(
+    "regrade",
+    "latest",
+    "--verifier",
+    join(ROOT, "tasks", "shell-files", "tidy-shell-files"),
+  );
   expect([other.exitCode, other.stdout]).toEqual([
     4,
     expect.stringMatching(/There is no task sandlot\/repair-python-statistics/),
