@@ -155,7 +155,7 @@ test("bash completes commands, their commands and their options", async () => {
   };
   expect(await complete("tr")).toEqual(["train"]);
   expect(await complete("run", "re")).toEqual(["resume"]);
-  expect(await complete("--json", "task", "check", "--rep")).toEqual(["--repeats"]);
+  expect(await complete("--json", "task", "check", "--prof")).toEqual(["--profile"]);
   expect(await complete("evaluate", "tasks", "--")).toContain("--fail-below");
 });
 

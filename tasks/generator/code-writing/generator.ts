@@ -80,7 +80,7 @@ function instructionOf({ subject, choices, path, isMeasured }: Drawn): string {
   const language = LANGUAGES[subject.language];
   const rules = [...choices.map(({ rule }) => rule), subject.edge.rule];
   const speed = isMeasured
-    ? `\n## Speed\n\nOne call with ${subject.speed?.told} is timed, on one processor with 512 MiB, against a baseline that compares each item with all the others. Full marks take at most a thirtieth of the baseline's time; a solution as slow as the baseline gets none of the marks for speed, and what lies between gets a part.\n`
+    ? `\n## Speed\n\nOne call with ${subject.speed?.told} is timed, on one processor with 512 MiB, against a baseline that compares each item with all the others. Full marks take at most half as long again as a reference whose time grows hardly faster than its input; a solution as slow as the baseline gets none of the marks for speed, and what lies between gets a part.\n`
     : "";
   return `# ${subject.title}
 
