@@ -215,6 +215,7 @@ function testRecords(bench: () => Bench): void {
         ...{ runId: RUN, episodeNo: 1, groupNo: 0, member: 1, phase: "train", step: 1, split: "train" },
         ...{
           taskKey: "first-light/sum",
+          taskRef: "first-light:0",
           outcome: "graded",
           cause: "completed",
           stopReason: "submitted",

@@ -81,7 +81,7 @@ test("task check lists each check, and exits 1 naming a task whose oracle is bro
   await cp(join(ROOT, "tasks", "code-repair-python", "repair-python-statistics"), join(folder, "repair"), {
     recursive: true,
   });
-  const check = (): Promise<Ended> => command("task", "check", join(folder, "repair"), "--repeats", "2", "--json");
+  const check = (): Promise<Ended> => command("task", "check", join(folder, "repair"), "--json");
   const good = await check();
   expect(good.exitCode).toBe(0);
   expect(JSON.parse(good.stdout)).toMatchObject({ ok: true, tasks: [{ verdict: "valid" }] });
@@ -99,14 +99,14 @@ test("task check lists each check, and exits 1 naming a task whose oracle is bro
   expect(tasks[0]?.checks).toContainEqual(expect.objectContaining({ id: "oracle-passes", status: "fail" }));
 });
 
-test("task check of a folder that is no valid task exits 1 and names the file and the field", async () => {
+test("task check of a folder that cannot be read exits 2 and names the file and the field", async () => {
   await cp(join(ROOT, "tasks", "code-repair-python", "repair-python-statistics"), join(folder, "repair"), {
     recursive: true,
   });
   const file = join(folder, "repair", "task.toml");
   await writeFile(file, (await readFile(file, "utf8")).replace("timeout_sec = 600", 'timeout_sec = "soon"'));
   const { exitCode, stdout } = await command("task", "check", join(folder, "repair"));
-  expect(exitCode).toBe(1);
+  expect(exitCode).toBe(2);
   expect(stdout).toMatch(/agent\.timeout_sec/);
   expect(stdout).toContain("task.toml");
 });

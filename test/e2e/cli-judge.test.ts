@@ -108,23 +108,14 @@ test(
   async () => {
     server = await judge(() => "yes");
     const task = await judgedTask();
-    const checked = await command([
-      "task",
-      "check",
-      task,
-      "--repeats",
-      "1",
-      "--judge",
-      "m",
-      "--judge-url",
-      server.baseUrl,
-    ]);
-    expect(checked.stdout).toMatch(/pass +3 oracle-passes/);
+    const check = ["task", "check", task, "--only", "oracle-passes", "--verbose"];
+    const checked = await command([...check, "--judge", "m", "--judge-url", server.baseUrl]);
+    expect(checked.stdout).toMatch(/pass E +3 oracle-passes/);
     expect(server.requests.length).toBeGreaterThan(0);
-    const unnamed = await command(["task", "check", task, "--repeats", "1"]);
+    const unnamed = await command(check);
     expect([unnamed.exitCode, unnamed.stdout]).toEqual([
       4,
-      expect.stringMatching(/oracle has no verdict.*--judge MODEL/),
+      expect.stringMatching(/oracle has no verdict[^]*--judge\s+MODEL/),
     ]);
     const refused = await command(["evaluate", task]);
     expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringMatching(/\[sandlot\.judge\].*--judge MODEL/)]);
