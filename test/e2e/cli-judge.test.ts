@@ -115,7 +115,7 @@ test(
     const unnamed = await command(check);
     expect([unnamed.exitCode, unnamed.stdout]).toEqual([
       4,
-      expect.stringMatching(/oracle has no verdict[^]*--judge\s+MODEL/),
+      expect.stringMatching(/oracle has no verdict[\s\S]*--judge\s+MODEL/),
     ]);
     const refused = await command(["evaluate", task]);
     expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringMatching(/\[sandlot\.judge\].*--judge MODEL/)]);
