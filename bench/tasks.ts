@@ -7,10 +7,10 @@ import { availableParallelism, cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { openGenerator } from "../src/app-parts.ts";
 import { systemRuntime } from "../src/runtime/system.ts";
+import { findTasks } from "../src/task/find-tasks.ts";
 import { readFolderFiles } from "../src/task/folder-files.ts";
 import { writesFolders } from "../src/task/folder-generator.ts";
 import { listTasks } from "../src/task/list/list-tasks.ts";
-import { findTasks } from "../src/task/task-set.ts";
 import { writeFolder } from "../src/task/write-folder.ts";
 
 const FOLDERS = Math.max(50, Math.round(5_000 * Number(process.env["SANDLOT_BENCH_SCALE"] ?? "1")));

@@ -1,6 +1,6 @@
 /** Finds tasks: those of a folder that a person names, and again those of a run that is stored. */
-import { mkdir, readdir, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { mkdir, writeFile } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
 import { openGenerator, packageFolder } from "./app-parts.ts";
 import { type StoredConfig, taskReader } from "./app-train.ts";
 import { Failure } from "./core/errors.ts";
@@ -11,6 +11,7 @@ import type { Task } from "./core/task.ts";
 import { cellOfReference } from "./rollout/source.ts";
 import { recipeSchema } from "./run/recipe.ts";
 import { sectionOf, trainSections } from "./run/sections.ts";
+import { findTasks } from "./task/find-tasks.ts";
 import { writesFolders } from "./task/folder-generator.ts";
 import { type ImportReport, importTasks } from "./task/import/import-tasks.ts";
 import { renamedTask } from "./task/new-task.ts";
@@ -18,7 +19,6 @@ import { readTaskFolder } from "./task/read-folder.ts";
 import { openTaskSet } from "./task/set/open-set.ts";
 import type { TaskSet } from "./task/set/set-file.ts";
 import { changesSince, lockFile, lockOf, readLock, type SetLock } from "./task/set/set-lock.ts";
-import { findTasks } from "./task/task-set.ts";
 import { writeFolder } from "./task/write-folder.ts";
 
 /** Which tasks of a target. */
@@ -75,13 +75,19 @@ export async function newTask(
   { out, seed }: { readonly out: string; readonly seed: number },
 ): Promise<string> {
   const generators = join(packageFolder(), "tasks", "generator");
-  const families = (await readdir(generators)).filter((entry) => entry !== "support").sort();
-  const generator = families.includes(family) ? await openGenerator(join(generators, family)) : null;
-  if (generator === null || !writesFolders(generator)) {
+  const opened = await Promise.all(
+    (await findTasks(generators)).map(async ({ folder }) => ({ folder, generator: await openGenerator(folder) })),
+  );
+  const drawing = opened.flatMap(({ folder, generator }) =>
+    writesFolders(generator) ? [{ name: basename(folder), generator }] : [],
+  );
+  const generator = drawing.find(({ name: known }) => known === family)?.generator;
+  if (generator === undefined) {
+    const families = drawing.map(({ name: known }) => known);
     const nearest = nearestName(family, families);
     throw new Failure(
       "task_not_found",
-      `There is no family "${family}"${nearest === null ? "" : `; did you mean ${nearest}?`} Families: ${families.join(", ")}.`,
+      `No shipped family is called "${family}"${nearest === null ? "." : `; did you mean ${nearest}?`} Families: ${families.join(", ")}.`,
     );
   }
   const drawn = generator.seedOf({ split: "train", index: 0, seed: deriveSeed(seed, "new") });

@@ -21,10 +21,10 @@ import { dockerProvider } from "./sandbox/provider-docker.ts";
 import { namespaceProvider } from "./sandbox/provider-namespace.ts";
 import { openStore } from "./store/open-store.ts";
 import { CATALOGUE } from "./task/check/catalogue.ts";
+import { findTasks } from "./task/find-tasks.ts";
 import { listTasks as readEntries } from "./task/list/list-tasks.ts";
 import type { TaskEntry } from "./task/list/task-entry.ts";
 import { readTaskFolder, writeManifest } from "./task/read-folder.ts";
-import { findTasks } from "./task/task-set.ts";
 
 export const train = startTraining;
 export const resume = resumeTraining;

@@ -3,19 +3,10 @@
  * against the row's by the rule that the row names: exact text, number, or pattern. Rows whose reward is a program or a
  * running server are skipped.
  */
-import { basename } from "node:path";
 import { drawnFolder } from "../draft.ts";
-import {
-  type Imported,
-  type ImportedTask,
-  type Importer,
-  type ImportNote,
-  type SkippedTask,
-  slugOf,
-} from "./import-contract.ts";
-import { jsonRows, textField } from "./read-source.ts";
-
-type Row = Readonly<Record<string, unknown>>;
+import { type ImportedTask, type Importer, type ImportNote, slugOf } from "./import-contract.ts";
+import { textField } from "./read-source.ts";
+import { type Row, rowImporter } from "./row-importer.ts";
 
 interface Question {
   readonly name: string;
@@ -25,34 +16,24 @@ interface Question {
   readonly notes: readonly ImportNote[];
 }
 
-export const verifiersRows: Importer = importer(
-  "verifiers",
-  "verifiers JSON lines: prompt or question, answer",
-  verifiersQuestion,
-);
-export const nemoRows: Importer = importer(
-  "nemo-gym",
-  "NeMo Gym JSON lines: responses_create_params, expected answer",
-  nemoQuestion,
-);
+export const verifiersRows: Importer = rowImporter({
+  format: "verifiers",
+  title: "verifiers JSON lines: prompt or question, answer",
+  read: verifiersQuestion,
+  nameOf,
+  taskOf: (question, source, { licence }) => taskOf(question, "verifiers", source, licence),
+});
 
-function importer(format: string, title: string, questionOf: (row: Row, line: number) => Question | string): Importer {
-  return {
-    format,
-    title,
-    detects: (path) => /\.jsonl?$/.test(path) && typeof questionOf(jsonRows(path)[0]?.value ?? {}, 1) !== "string",
-    read: async (path, { licence }): Promise<Imported> => {
-      const tasks: ImportedTask[] = [];
-      const skipped: SkippedTask[] = [];
-      for (const { line, value } of jsonRows(path)) {
-        const question = value === null ? "is no JSON object" : questionOf(value, line);
-        const source = `${basename(path)}:${line}`;
-        if (typeof question === "string") skipped.push({ name: source, line, reason: `The row ${question}.` });
-        else tasks.push(taskOf(question, format, source, licence));
-      }
-      return { tasks, skipped };
-    },
-  };
+export const nemoRows: Importer = rowImporter({
+  format: "nemo-gym",
+  title: "NeMo Gym JSON lines: responses_create_params, expected answer",
+  read: nemoQuestion,
+  nameOf,
+  taskOf: (question, source, { licence }) => taskOf(question, "nemo-gym", source, licence),
+});
+
+function nameOf(_row: Row | null, line: number): string {
+  return `line ${line}`;
 }
 
 function verifiersQuestion(row: Row, line: number): Question | string {

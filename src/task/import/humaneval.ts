@@ -2,17 +2,10 @@
  * HumanEval and MBPP: JSON lines of one function each. The prompt is the instruction, the canonical solution the oracle,
  * and the asserts are split: the first is shown, the others are hidden.
  */
-import { basename } from "node:path";
-import {
-  type Imported,
-  type ImportedTask,
-  type Importer,
-  type ImportNote,
-  type SkippedTask,
-  slugOf,
-} from "./import-contract.ts";
+import { type ImportedTask, type Importer, type ImportNote, slugOf } from "./import-contract.ts";
 import { pythonTask, writeCommand } from "./python-task.ts";
-import { type JsonRow, jsonRows, textField } from "./read-source.ts";
+import { textField } from "./read-source.ts";
+import { type Row, rowImporter } from "./row-importer.ts";
 
 /** One problem, whichever of the two it came from. */
 interface Problem {
@@ -27,38 +20,25 @@ interface Problem {
   readonly notes: readonly ImportNote[];
 }
 
-type Row = Readonly<Record<string, unknown>>;
-type Problems = (row: Row, line: number) => Problem | string;
+export const humaneval: Importer = rowImporter({
+  format: "humaneval",
+  title: "HumanEval JSON lines: prompt, canonical_solution, test",
+  read: humanevalProblem,
+  nameOf,
+  taskOf: (problem, source, { licence }) => taskOf(problem, "humaneval", source, licence),
+});
 
-export const humaneval: Importer = importer(
-  "humaneval",
-  "HumanEval JSON lines: prompt, canonical_solution, test",
-  humanevalProblem,
-);
-export const mbpp: Importer = importer("mbpp", "MBPP JSON lines: text, code, test_list", mbppProblem);
+export const mbpp: Importer = rowImporter({
+  format: "mbpp",
+  title: "MBPP JSON lines: text, code, test_list",
+  read: mbppProblem,
+  nameOf,
+  taskOf: (problem, source, { licence }) => taskOf(problem, "mbpp", source, licence),
+});
 
 const ASSERTS_MIN = 2;
 
-function importer(format: string, title: string, problemOf: Problems): Importer {
-  return {
-    format,
-    title,
-    detects: (path) => /\.jsonl?$/.test(path) && typeof problemOf(jsonRows(path)[0]?.value ?? {}, 1) !== "string",
-    read: async (path, { licence }): Promise<Imported> => {
-      const tasks: ImportedTask[] = [];
-      const skipped: SkippedTask[] = [];
-      for (const { line, value } of jsonRows(path)) {
-        const problem = value === null ? "is no JSON object" : problemOf(value, line);
-        if (typeof problem === "string")
-          skipped.push({ name: nameOf(value, line), line, reason: `The row ${problem}.` });
-        else tasks.push(taskOf(problem, format, `${basename(path)}:${line}`, licence));
-      }
-      return { tasks, skipped };
-    },
-  };
-}
-
-function nameOf(row: JsonRow["value"], line: number): string {
+function nameOf(row: Row | null, line: number): string {
   return String(row?.["task_id"] ?? `line ${line}`);
 }
 

@@ -1,4 +1,5 @@
 /** Every format that can be imported, and which of them a source is. */
+import { existsSync } from "node:fs";
 import { nearestName } from "../../core/naming.ts";
 import { taskInvalid } from "../problem.ts";
 import { nemoRows, verifiersRows } from "./answer-rows.ts";
@@ -20,6 +21,9 @@ export const IMPORTERS: readonly Importer[] = [
 
 /** The importer that was named, or the first that knows the source. Throws `task_invalid` where there is none. */
 export function importerOf(path: string, format: string | null): Importer {
+  if (!existsSync(path)) {
+    throw taskInvalid({ file: path, message: "is not there", remedy: "name the file or folder to import" });
+  }
   const names = IMPORTERS.map((one) => one.format);
   const found = IMPORTERS.find((one) => (format === null ? one.detects(path) : one.format === format));
   if (found !== undefined) return found;

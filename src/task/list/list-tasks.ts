@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { toFailure } from "../../core/errors.ts";
 import type { TaskGenerator } from "../../core/task.ts";
-import { findTasks } from "../task-set.ts";
+import { findTasks } from "../find-tasks.ts";
 import { type TaskEntry, taskEntry, unread } from "./task-entry.ts";
 
 const FOLDERS_OF_ONE_THREAD = 400;

@@ -1,7 +1,7 @@
 /** What a list of tasks says of each: enough to choose by, with its fault where it cannot be read. */
 import { toFailure } from "../../core/errors.ts";
+import type { FoundTask } from "../find-tasks.ts";
 import { readTask } from "../read-folder.ts";
-import type { FoundTask } from "../task-set.ts";
 
 export interface TaskEntry {
   readonly kind: FoundTask["kind"];

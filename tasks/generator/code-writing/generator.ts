@@ -4,7 +4,7 @@
  */
 import type { Random } from "../../../src/core/random.ts";
 import type { FolderGenerator } from "../../../src/core/task-folder.ts";
-import { type DraftFiles, type DraftWrong, drawnFolder } from "../support/draft.ts";
+import { type DraftFiles, type DraftWrong, drawnFolder } from "../../../src/task/draft.ts";
 import { LANGUAGES } from "./language.ts";
 import type { Choice, Subject } from "./subject.ts";
 import { LISTS } from "./subjects/lists.ts";

@@ -1,5 +1,5 @@
 /** The two languages that modules are written in: what differs in files, visible examples and hidden tests. */
-import type { DraftFiles } from "../support/draft.ts";
+import type { DraftFiles } from "../../../src/task/draft.ts";
 import type { Subject } from "./subject.ts";
 
 interface Language {

@@ -4,7 +4,7 @@
  */
 import type { Random } from "../../../src/core/random.ts";
 import type { FolderGenerator } from "../../../src/core/task-folder.ts";
-import { type DraftSolution, type DraftWrong, drawnFolder } from "../support/draft.ts";
+import { type DraftSolution, type DraftWrong, drawnFolder } from "../../../src/task/draft.ts";
 import type { Problem, Slip } from "./problem.ts";
 import { COUNTING } from "./problems/counting.ts";
 import { NUMBERS } from "./problems/numbers.ts";

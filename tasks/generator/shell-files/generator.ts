@@ -4,7 +4,7 @@
  */
 import type { Random } from "../../../src/core/random.ts";
 import type { FolderGenerator } from "../../../src/core/task-folder.ts";
-import { type DraftWrong, drawnFolder } from "../support/draft.ts";
+import { type DraftWrong, drawnFolder } from "../../../src/task/draft.ts";
 import { bashScript, type Flaw } from "./bash-script.ts";
 import { hiddenTests, TESTS, testId } from "./hidden-tests.ts";
 import { instructionOf } from "./instruction.ts";

@@ -1,5 +1,5 @@
 /** The hidden tests: the job decided anew in Python on fresh trees, and a way to run the agent's script on them. */
-import type { DraftFiles } from "../support/draft.ts";
+import type { DraftFiles } from "../../../src/task/draft.ts";
 import type { Job, Tree } from "./job.ts";
 
 /** Test ids of each tier, as the manifest will have them, with what each of them holds. */

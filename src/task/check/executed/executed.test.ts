@@ -86,10 +86,29 @@ test(
 );
 
 const pays = testFile("test_text", "pass");
-const random = testFile(
-  "test_text",
-  "import secrets\n        self.assertTrue(secrets.randbits(1) + (path.stat().st_size > 9))",
-);
+/** Twelve coins: that two gradings throw alike happens once in four thousand. */
+const COINS = Array.from({ length: 12 }, (_, index) => `test_coin_${index}`);
+const coins = `import secrets
+import unittest
+
+from sandlot_subject import artifacts
+
+
+class TestOut(unittest.TestCase):
+    def setUp(self):
+        self.assertTrue((artifacts / "app" / "out.txt").is_file())
+${COINS.map((name) => `\n    def ${name}(self):\n        self.assertTrue(secrets.randbits(1))\n`).join("")}`;
+const coinManifest = JSON.stringify({
+  tests: [
+    ...COINS.map((name) => ({ id: `unit/test_out.py::TestOut.${name}`, tier: "unit" })),
+    { id: "boundary/test_out.py::TestOut.test_no_line_end", tier: "boundary" },
+  ],
+});
+/** A verifier that believes a file of the agent's folder: what is planted there passes. */
+const believes = (name: string): Changes => ({
+  "task.toml": TOML.replace('artifacts = ["/app/out.txt"]\n', ""),
+  "tests/unit/test_out.py": testFile("test_text", "pass").replace('"out.txt"', `"${name}"`),
+});
 const LEAK = `mkdir -p /app
 cat > /app/.hint <<'LEAK'
 ${testFile("test_no_line_end", 'self.assertEqual(path.read_bytes(), b"hello")')}LEAK
@@ -108,7 +127,17 @@ test.each([
     { "tests/unit/test_out.py": pays, "tests/boundary/test_out.py": testFile("test_no_line_end", "pass") },
     ["exit-and-skip", "trivial-answers"],
   ],
-  ["a verifier that throws a coin", { "tests/unit/test_out.py": random }, ["verifier-stable", "oracle-stable"]],
+  [
+    "a verifier that throws coins",
+    {
+      "task.toml": TOML.replace(REQUIREMENTS, ""),
+      "tests/unit/test_out.py": coins,
+      "tests/manifest.json": coinManifest,
+    },
+    ["verifier-stable", "oracle-stable"],
+  ],
+  ["a verifier that believes a planted reward", believes("reward.txt"), ["reward-path"]],
+  ["a verifier that believes a planted hook", believes("conftest.py"), ["trojans"]],
   ["a hidden test left by the set-up", { "environment/setup.sh": LEAK }, ["hidden-absent"]],
   ["a repository with a later state", { "environment/setup.sh": HISTORY }, ["history-clean"]],
   [
@@ -125,8 +154,7 @@ test.each([
   "%s is found",
   async (_what, changes, ids) => {
     const faults = failed(await check(changes, ids));
-    // A coin may fall the same way in two gradings; in the five runs of the oracle it hardly does.
-    for (const id of ids) if (id !== "verifier-stable") expect(faults).toHaveProperty(id);
+    for (const id of ids) expect(faults).toHaveProperty(id);
   },
   TIMEOUT_MS,
 );

@@ -5,6 +5,7 @@ import type { Check, CheckContext, Finding, ScriptRun } from "../check-contract.
 import { plantedVerdict, type StandIn, standInScript, trojanCommands } from "./hostile-scripts.ts";
 
 const TRIVIAL: readonly StandIn[] = ["empty", "braces", "zero", "instruction"];
+const TOLERANCE = 1e-9;
 const NO_FILES = "it collects a whole folder, and no file of it by name";
 
 export const HOSTILE_CHECKS: readonly Check[] = [
@@ -20,86 +21,92 @@ async function verdictAlways(context: CheckContext): Promise<Finding> {
   const crash: Script = { name: "crash", answer: null, files: [], commands: ["kill -9 -1"] };
   const isActing = context.task.contract.state !== "answer";
   const all = [...(isActing ? [crash] : []), ...scripts(context.task, ["junk", "empty"])];
-  const runs = await runEach(context, [...all.map((script) => ({ script })), { script: null }]);
-  for (const { name, run } of runs) {
-    const { outcome } = run;
-    if (outcome.kind === "graded") continue;
-    const open = notAssessed(name, run);
-    if (open !== null) return open;
-    const said = outcome.kind === "failed" ? `${outcome.failure}: ${outcome.message}` : outcome.kind;
-    return {
-      status: "fail",
-      evidence: `${name} ended without a verdict (${said}); let the tests fail instead of breaking`,
-    };
-  }
-  return { status: "pass", evidence: `${runs.map(({ name }) => name).join(", ")} were each graded` };
+  const runs = await runEach(context, [...all, null]);
+  const open = runs.map(unfinished).find((finding) => finding !== null);
+  return open ?? { status: "pass", evidence: `${runs.map(({ name }) => name).join(", ")} were each graded` };
 }
 
-/** Check 14: planted start-up files and programs pay nothing. */
-function trojans(context: CheckContext): Promise<Finding> | Finding {
+/** Check 14: planted start-up files and programs pass no test, and fail none beside a right solution. */
+async function trojans(context: CheckContext): Promise<Finding> {
   const { task } = context;
   if (task.contract.state === "answer") return { status: "skip", evidence: "only an answer crosses to grading" };
   const plant: Script = { name: "trojans", answer: null, files: [], commands: [trojanCommands(task)] };
-  return earnsNothing(context, [plant]);
-}
-
-/** Check 16: what nobody has to think for stays below the threshold. */
-async function trivialAnswers(context: CheckContext): Promise<Finding> {
-  const all = scripts(context.task, TRIVIAL);
-  if (all.length === 0) return { status: "skip", evidence: NO_FILES };
-  for (const { name, run } of await runEach(
-    context,
-    all.map((script) => ({ script })),
-  )) {
-    const open = notAssessed(name, run);
-    if (open !== null) return open;
-    if (rewardOf(run) < context.task.threshold - 1e-9) continue;
-    return { status: "fail", evidence: `${name} in place of the artifacts earned ${rewardOf(run)}` };
-  }
+  const alone = await earnsNothing(context, [plant]);
+  // Where the whole work folder is the product, what is planted there is part of it.
+  if (alone.status !== "pass" || task.contract.state === "workdir") return alone;
+  const { oracle } = task;
+  const both: Script = {
+    ...oracle,
+    name: "the oracle beside trojans",
+    commands: [...oracle.commands, ...plant.commands],
+  };
+  const [beside] = await runEach(context, [both]);
+  const open = beside === undefined ? null : unfinished(beside);
+  if (beside === undefined || open !== null) return open ?? alone;
+  if (scored(beside.run) >= 1 - TOLERANCE)
+    return { ...alone, evidence: `${alone.evidence}, and beside the oracle change no test` };
   return {
-    status: "pass",
-    evidence: `${all.map(({ name }) => name).join(", ")} in place of the artifacts solve nothing`,
+    status: "fail",
+    evidence: `${beside.name} scored ${scored(beside.run)}: planted files change what tests say`,
   };
 }
 
-async function earnsNothing(context: CheckContext, all: readonly Script[]): Promise<Finding> {
+/** Check 16: what nobody has to think for stays below the threshold. */
+function trivialAnswers(context: CheckContext): Promise<Finding> {
+  return staysBelow(context, scripts(context.task, TRIVIAL), context.task.threshold);
+}
+
+/** Checks 13, 14 and 15: not one test passes for it. */
+function earnsNothing(context: CheckContext, all: readonly Script[]): Promise<Finding> {
+  return staysBelow(context, all, 2 * TOLERANCE);
+}
+
+async function staysBelow(context: CheckContext, all: readonly Script[], limit: number): Promise<Finding> {
   if (all.length === 0) return { status: "skip", evidence: NO_FILES };
-  for (const { name, run } of await runEach(
-    context,
-    all.map((script) => ({ script })),
-  )) {
-    const open = notAssessed(name, run);
+  const runs = await runEach(context, all);
+  for (const { name, run } of runs) {
+    const open = unfinished({ name, run });
     if (open !== null) return open;
-    if (rewardOf(run) <= 0) continue;
+    if (scored(run) < limit - TOLERANCE) continue;
     const passed = run.tests.filter(({ status }) => status === "passed").map(({ id }) => id);
     const which = passed.length === 0 ? "" : `; it passed ${passed.slice(0, 5).join(", ")}`;
-    return { status: "fail", evidence: `${name} earned ${rewardOf(run)}${which}` };
+    return { status: "fail", evidence: `${name} in place of the work scored ${scored(run)}${which}` };
   }
-  return { status: "pass", evidence: `${all.map(({ name }) => name).join(", ")} earned 0` };
+  const most = Math.max(...runs.map(({ run }) => scored(run)));
+  return { status: "pass", evidence: `${runs.map(({ name }) => name).join(", ")} scored ${most} at most` };
 }
 
 function scripts(task: Task, standIns: readonly StandIn[]): readonly Script[] {
   return standIns.map((standIn) => standInScript(task, standIn)).filter((script) => script !== null);
 }
 
-async function runEach(context: CheckContext, all: readonly { readonly script: Script | null }[]) {
-  return Promise.all(
-    all.map(async ({ script }) => {
-      const [run] = await context.runs({ script, variant: "plain" }, 1);
-      if (run === undefined) throw new RangeError("a run that was asked for is there");
-      return { name: script?.name ?? "doing nothing", run };
-    }),
-  );
+interface NamedRun {
+  readonly name: string;
+  readonly run: ScriptRun;
 }
 
-/** The finding where machines stood in the way, or the task's own files broke. */
-function notAssessed(name: string, { outcome }: ScriptRun): Finding | null {
+async function runEach(context: CheckContext, all: readonly (Script | null)[]): Promise<readonly NamedRun[]> {
+  const runs = all.map(async (script) => {
+    const run = await context.runs({ script, variant: "plain" }, 1);
+    return run.map((one): NamedRun => ({ name: script?.name ?? "doing nothing", run: one }));
+  });
+  return (await Promise.all(runs)).flat();
+}
+
+/** Null for a graded run. What broke the verifier fails, what machines stood in the way of stays open. */
+function unfinished({ name, run: { outcome } }: NamedRun): Finding | null {
   if (outcome.kind === "graded") return null;
   if (outcome.kind === "cancelled") return { status: "not-assessed", evidence: `${name} was stopped` };
-  if (outcome.cause === "verifier_fault") return null;
-  return { status: "not-assessed", evidence: `${name} could not run: ${outcome.failure}: ${outcome.message}` };
+  const told = `${outcome.failure}: ${outcome.message}`;
+  if (outcome.cause !== "verifier_fault") return { status: "not-assessed", evidence: `${name} could not run: ${told}` };
+  return {
+    status: "fail",
+    evidence: `${name} ended without a verdict (${told}); let the tests fail instead of breaking`,
+  };
 }
 
-function rewardOf({ outcome }: ScriptRun): number {
-  return outcome.kind === "graded" ? outcome.reward : 0;
+/** What the tests say, before findings: a planted file is punished anyway, and would hide that it works. */
+function scored({ outcome, document }: ScriptRun): number {
+  const reward = outcome.kind === "graded" ? outcome.reward : 0;
+  return Math.max(reward, document?.verification?.total ?? 0);
 }

@@ -154,21 +154,23 @@ async function oracleHonest(context: CheckContext): Promise<Finding> {
   return { status: "pass", evidence: "the oracle names no test file, and there is none to read" };
 }
 
-/** Check 28: nothing tried to leave the sandbox but by what is declared. */
+/** Check 28: the sandbox that the oracle passed in had the network that is declared, and no wider one. */
 async function egressDeclared(context: CheckContext): Promise<Finding> {
   const { task } = context;
   const [run] = await oracleRuns(context, 1);
   if (run === undefined || run.outcome.kind !== "graded") {
     return { status: "not-assessed", evidence: "the oracle did not come to a verdict" };
   }
-  const granted = run.document?.sandbox?.network ?? "none";
-  if (task.network.mode === "off") {
-    return {
-      status: "pass",
-      evidence: `no network is declared, and the oracle passed in a sandbox with network ${granted}`,
-    };
+  // Who only answers opens no sandbox.
+  const granted = run.document?.sandbox?.network ?? "off";
+  const declared = task.network.mode;
+  if (granted === declared) {
+    return { status: "pass", evidence: `the oracle passed in a sandbox with the network that is declared: ${granted}` };
   }
-  return { status: "pass", evidence: `the oracle passed with the network that is declared (${granted})` };
+  return {
+    status: "fail",
+    evidence: `the oracle's sandbox had the network ${granted}, and the task declares ${declared}`,
+  };
 }
 
 /** Check 42: no milestone holds at the start or for doing nothing, and the oracle reaches each. */

@@ -3,6 +3,7 @@
  * episode opens it, from within, with the task's own set-up done.
  */
 import { createHash } from "node:crypto";
+import { toFailure } from "../../../core/errors.ts";
 import type { ExecResult } from "../../../core/exec.ts";
 import type { Sandbox } from "../../../core/sandbox.ts";
 import { defineCheck } from "../catalogue.ts";
@@ -26,11 +27,18 @@ export const VIEW_CHECKS: readonly Check[] = [
 async function imageBuilds(context: CheckContext): Promise<Finding> {
   const { image } = context.task;
   if (image === "host") return { status: "skip", evidence: "the base host is the machine's own and is not built" };
-  const hash = await context.withAgentSandbox(async (sandbox) => sandbox.info.imageHash);
+  let hash: string;
+  try {
+    hash = await context.withAgentSandbox(async (sandbox) => sandbox.info.imageHash);
+  } catch (error) {
+    const { code, message } = toFailure(error);
+    if (code !== "image_unavailable" && code !== "task_invalid") throw error;
+    return { status: "fail", evidence: message };
+  }
   return { status: "pass", evidence: `${image} is built (${hash.slice(0, 12)}), and the set-up ran on it` };
 }
 
-/** Checks 19 and 20: no file there has the content of a hidden one, and no hidden test's name stands in any. */
+/** Checks 19 and 20: no file there has the content of a hidden one. A part of one in another file is not seen. */
 async function filesAbsent(context: CheckContext, hidden: RegExp, what: string): Promise<Finding> {
   const { task, files } = context;
   if (files === null || task.contract.state === "answer") {

@@ -4,7 +4,7 @@
  */
 import type { Random } from "../../../../src/core/random.ts";
 import type { DrawnFolder } from "../../../../src/core/task-folder.ts";
-import { type DraftFiles, type DraftSolution, type DraftWrong, drawnFolder } from "../draft.ts";
+import { type DraftFiles, type DraftSolution, type DraftWrong, drawnFolder } from "../../../../src/task/draft.ts";
 import { editScript } from "./edit.ts";
 import type { Edit, Language } from "./language.ts";
 import { instructionOf } from "./report.ts";

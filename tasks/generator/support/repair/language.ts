@@ -1,6 +1,6 @@
 /** What differs between the languages of the code repair families: how tests are written, found and run, and edits made. */
 import type { Random } from "../../../../src/core/random.ts";
-import type { DraftFiles } from "../draft.ts";
+import type { DraftFiles } from "../../../../src/task/draft.ts";
 
 /** An exact piece of a file, and what stands in its place afterwards. */
 export interface Edit {

@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { findTasks } from "./find-tasks.ts";
 import { loadGenerator } from "./generator.ts";
-import { findTasks } from "./task-set.ts";
 
 let top = "";
 
