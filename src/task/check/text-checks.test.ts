@@ -90,6 +90,12 @@ test.each([
   },
 );
 
+test("a test asserts also after a long text that is indented less, and one that only holds such a text does not", async () => {
+  const long = (rest: string) => unit(`ran = ask("""\nshow(1)\n""")\n        ${rest}`);
+  expect((await finding("tests-assert", long("self.assertEqual(ran, 1)"))).status).toBe("pass");
+  expect((await finding("tests-assert", long("print(ran)"))).status).toBe("fail");
+});
+
 test("exact versions pass, and a local mirror is no download", async () => {
   const pinned = { "environment/notes/requirements.txt": "flask==3.0.0\n# a comment\n" };
   expect((await finding("dependencies-pinned", pinned)).status).toBe("pass");

@@ -32,16 +32,26 @@ export function testsAssert(task: Task): Finding {
   for (const { path, text } of sourcesOf(task)) {
     const lines = text.split("\n");
     for (const { name, line } of pythonTestsOf(task.verifier.tiers, path, text)) {
-      const indent = /^\s*/.exec(lines[line - 1] ?? "")?.[0].length ?? 0;
-      const rest = lines.slice(line);
-      const end = rest.findIndex((text) => text.trim() !== "" && (/^\s*/.exec(text)?.[0].length ?? 0) <= indent);
-      const body = rest.slice(0, end < 0 ? rest.length : end);
-      if (body.some((text) => /^[^#]*\b(?:assert|fail\()/.test(text))) continue;
+      if (bodyOf(lines, line).some((text) => /^[^#]*\b(?:assert|fail\()/.test(text))) continue;
       const file = fileName(task, `tests/${path}`);
       return { status: "fail", evidence: `${file}:${line} ${name} asserts nothing`, file, line };
     }
   }
   return { status: "pass", evidence: "each test asserts something" };
+}
+
+/** The lines of a Python definition after its first, from 1: up to one that is indented no deeper, outside of long texts. */
+function bodyOf(lines: readonly string[], first: number): readonly string[] {
+  const depth = (text: string): number => /^\s*/.exec(text)?.[0].length ?? 0;
+  const indent = depth(lines[first - 1] ?? "");
+  let isText = false;
+  const rest = lines.slice(first);
+  const end = rest.findIndex((text) => {
+    const isEnd = !isText && text.trim() !== "" && depth(text) <= indent;
+    if ((text.match(/"""|'''/g)?.length ?? 0) % 2 === 1) isText = !isText;
+    return isEnd;
+  });
+  return end < 0 ? rest : rest.slice(0, end);
 }
 
 /** The tests of a Python file of a tier, whose ends can be told by indentation; none for any other file. */
