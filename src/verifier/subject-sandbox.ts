@@ -9,9 +9,9 @@ import type { Task } from "../core/task.ts";
 import type { GradeRequest } from "../core/verifier.ts";
 import { isCleanPath, type PlacedFile, placeFiles } from "./place-files.ts";
 
-/** Variables of every graded command, below the task's own. */
+/** Variables of every graded command, below the task's own; programs are found where the agent finds them. */
 export const SUBJECT_ENVIRONMENT: Readonly<Record<string, string>> = {
-  PATH: "/usr/local/bin:/usr/bin:/bin",
+  PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
   LANG: "C.UTF-8",
   TZ: "UTC",
   HOME: "/nonexistent",
@@ -107,7 +107,7 @@ async function asRoot(sandbox: Sandbox, cwd: string, command: string, grade: Gra
     user: "root",
     cwd,
     envVars: { ...SUBJECT_ENVIRONMENT, ...grade.task.envVars },
-    timeoutMs: SETUP_MS,
+    timeoutMs: Math.max(SETUP_MS, grade.task.limits.commandMs),
     outputBytesMax: OUTPUT_BYTES_MAX,
     signal: grade.signal,
   });
