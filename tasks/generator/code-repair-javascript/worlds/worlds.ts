@@ -1,0 +1,5 @@
+/** The program worlds of JavaScript repairs. */
+import type { World } from "../../support/repair/world.ts";
+import { CACHE } from "./cache.ts";
+
+export const WORLDS: readonly World[] = [CACHE];
