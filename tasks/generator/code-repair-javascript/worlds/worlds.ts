@@ -1,5 +1,6 @@
 /** The program worlds of JavaScript repairs. */
 import type { World } from "../../support/repair/world.ts";
 import { CACHE } from "./cache.ts";
+import { JOBS } from "./jobs.ts";
 
-export const WORLDS: readonly World[] = [CACHE];
+export const WORLDS: readonly World[] = [CACHE, JOBS];
