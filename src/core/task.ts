@@ -175,6 +175,8 @@ export interface TestsVerifierSpec {
   readonly tiers: readonly Tier[];
   /** Default none. */
   readonly services?: readonly ServiceSpec[];
+  /** Of `reward-file` scripts, beside the task's own; default none. */
+  readonly envVars?: Readonly<Record<string, string>>;
   /** Paths absolute in the verifier sandbox, under `/tests`. */
   readonly files: readonly FileContent[];
   /** Expected test ids with their tier: `unit/test_repair.py::TestMean.test_empty`. */
@@ -228,6 +230,26 @@ export interface GeneratorReference {
   readonly dials: Readonly<Record<string, number>>;
 }
 
+/** A command that must end with 0 before the agent begins, and before its state is graded. */
+export interface Healthcheck {
+  /** Run as root, by a shell, in the work folder. */
+  readonly command: string;
+  readonly intervalMs: number;
+  /** Of one try. */
+  readonly timeoutMs: number;
+  /** From the end of set-up, failures within it do not count. */
+  readonly startPeriodMs: number;
+  /** Between tries of the start period. */
+  readonly startIntervalMs: number;
+  /** Failures in a row that give it up. */
+  readonly retries: number;
+}
+
+/** A server of the Model Context Protocol inside the sandbox; the agent is told of it. */
+export type McpServer =
+  | { readonly name: string; readonly transport: "stdio"; readonly argv: readonly string[] }
+  | { readonly name: string; readonly transport: "sse" | "streamable-http"; readonly url: string };
+
 export interface Task extends TaskIdentity {
   readonly description: string;
   /** All that the agent is told; the platform appends the limits. */
@@ -238,6 +260,14 @@ export interface Task extends TaskIdentity {
   readonly agentUser: string;
   readonly envVars: Readonly<Record<string, string>>;
   readonly network: NetworkPolicy;
+  /** What is left of the network once set-up is done; absent where all of it is. */
+  readonly agentNetwork?: NetworkPolicy;
+  /** Absent where set-up alone says that all is ready. */
+  readonly healthcheck?: Healthcheck;
+  /** Absent where there are none. */
+  readonly mcpServers?: readonly McpServer[];
+  /** Folder of the sandbox with skills for the agent; it is told of it. */
+  readonly skillsFolder?: string;
   readonly resources: SandboxLimits;
   readonly limits: TaskLimits;
   /** Whether what is left is stated in each observation. */

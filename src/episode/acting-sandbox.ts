@@ -3,7 +3,9 @@
  * task's files, a script's files, set-up. A task whose only action is an answer never claims it. A set-up that fails is
  * the task's fault, not the policy's. Whoever opens this closes it; closing is idempotent.
  */
+
 import { Failure } from "../core/errors.ts";
+import { healthcheckCommand } from "../core/healthcheck.ts";
 import type { Runtime } from "../core/runtime.ts";
 import type { Isolation, Sandbox, SandboxInfo, SandboxStats } from "../core/sandbox.ts";
 import type { FileContent } from "../core/sandbox-files.ts";
@@ -87,7 +89,9 @@ export class ActingSandbox {
     const readyAt = runtime.monotonic();
     await this.#placeFiles(sandbox);
     await this.#setUp(sandbox);
+    await this.#awaitHealth(sandbox);
     const { task, extraFiles } = this.#options;
+    if (task.agentNetwork !== undefined) await sandbox.setNetwork(task.agentNetwork);
     this.recorder = await EvidenceRecorder.open(sandbox, { task, extraFiles, runtime });
     this.setupMs = runtime.monotonic() - readyAt;
     return sandbox;
@@ -139,6 +143,28 @@ export class ActingSandbox {
     if (result.exitCode === 0) return;
     const end = result.exitCode === null ? result.verdict : `exit ${result.exitCode}`;
     throw this.#setupFailure(`its set-up ended with ${end}`, result.stderr.length > 0 ? result.stderr : result.stdout);
+  }
+
+  /** A service that set-up started and that never answered is a broken environment, not a policy that failed. */
+  async #awaitHealth(sandbox: Sandbox): Promise<void> {
+    const { task, signal } = this.#options;
+    if (task.healthcheck === undefined) return;
+    const { argv, timeoutMs } = healthcheckCommand(task.healthcheck);
+    const result = await sandbox.exec(argv, {
+      cwd: task.workdir,
+      envVars: task.envVars,
+      timeoutMs,
+      outputBytesMax: SETUP_OUTPUT_BYTES_MAX,
+      signal,
+    });
+    if (signal.aborted)
+      throw new Failure("cancelled", "The episode was stopped during its health check.", { cause: signal.reason });
+    if (result.exitCode === 0) return;
+    const said = new TextDecoder().decode(result.stderr.length > 0 ? result.stderr : result.stdout).trim();
+    throw new Failure(
+      "sandbox_unavailable",
+      `Task ${task.key}: its health check never passed: ${task.healthcheck.command}${said === "" ? "" : `\n${said.slice(-SETUP_DETAIL_CHARACTERS)}`}`,
+    );
   }
 
   #setupFailure(what: string, output: Uint8Array | null): Failure {

@@ -22,7 +22,7 @@ import { artifactsHash, type Collected, freezeAndCollect } from "./freeze-and-co
 import { type Grader, verdictOfNothing } from "./grade.ts";
 import { Limits } from "./limits.ts";
 import { readMilestones } from "./milestones.ts";
-import { leftText } from "./observation.ts";
+import { leftText, offersOf } from "./observation.ts";
 
 export interface EnvironmentOptions {
   readonly task: Task;
@@ -153,7 +153,9 @@ export class EpisodeEnvironment implements Environment {
     if (options.seed !== undefined) this.#gradingSeed = options.seed;
     const limits = `Limits: ${leftText(this.#limits.left())}; one command may take ${Math.floor(task.limits.commandMs / 1000)} s.`;
     const state = this.#state([
-      ...(systemText === null ? [] : [{ role: "system", text: `${systemText}\n\n${limits}` } as const]),
+      ...(systemText === null
+        ? []
+        : [{ role: "system", text: [systemText, ...offersOf(task), limits].join("\n\n") } as const]),
       { role: "user", text: task.instruction },
     ]);
     this.#states.push(state);

@@ -4,6 +4,7 @@
  * is left. Wording, order and number formats are fixed, so that equal states read equal. What really came stays raw.
  */
 import type { LimitsLeft, Observation, ToolCall, ToolResult } from "../core/environment.ts";
+import type { Task } from "../core/task.ts";
 
 /** Longest growth of one byte when it is not UTF-8: the replacement character takes three. */
 const REPLACEMENT_BYTES = 3;
@@ -122,4 +123,21 @@ const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 /** Text without control sequences; line ends become `\n`, invalid UTF-8 the replacement character. */
 export function cleanText(bytes: Uint8Array): string {
   return decoder.decode(bytes).replace(ESCAPES, "").replace(/\r\n?/g, "\n").replace(CONTROLS, "");
+}
+
+/** What a task offers beside the tools, one paragraph; none where it offers nothing. */
+export function offersOf({
+  mcpServers = [],
+  skillsFolder,
+}: Pick<Task, "mcpServers" | "skillsFolder">): readonly string[] {
+  const servers = mcpServers.map((server) =>
+    server.transport === "stdio"
+      ? `- ${server.name}: stdio, started by ${server.argv.map((word) => JSON.stringify(word)).join(" ")}`
+      : `- ${server.name}: ${server.transport}, at ${server.url}`,
+  );
+  const lines = [
+    ...(servers.length === 0 ? [] : ["MCP servers in this sandbox:", ...servers]),
+    ...(skillsFolder === undefined ? [] : [`Skills lie in ${skillsFolder}.`]),
+  ];
+  return lines.length === 0 ? [] : [lines.join("\n")];
 }

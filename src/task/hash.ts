@@ -6,12 +6,10 @@ import { createHash } from "node:crypto";
 import { canonicalJson } from "../core/json.ts";
 import type { Task } from "../core/task.ts";
 import type { FolderFile } from "../core/task-folder.ts";
+import type { AgentSide } from "./agent-side.ts";
 
-/** The fields of a task the agent meets: what it may use, and for how long. */
-type AgentSide = Pick<
-  Task,
-  "image" | "workdir" | "agentUser" | "envVars" | "network" | "resources" | "isDeadlineShown"
-> & {
+/** What the agent meets: what it may use, and for how long. */
+type AgentFields = AgentSide & {
   readonly limits: Pick<Task["limits"], "turnsMax" | "tokensMax" | "agentMs" | "commandMs" | "outputBytesPerTurn">;
 };
 
@@ -25,6 +23,7 @@ type GradingSide = Pick<Task, "contract" | "threshold"> & {
   readonly protectedPaths: readonly string[];
   readonly milestones: Task["milestones"] | null;
   readonly judge: Task["judge"] | null;
+  readonly envVars?: Readonly<Record<string, string>>;
 };
 
 /** SHA-256 in hex over the sorted list of (path, executable bit, SHA-256 of the bytes). Order of `files` is no matter. */
@@ -38,7 +37,7 @@ export function filesHash(files: readonly FolderFile[]): string {
 
 export function taskHashes(
   files: readonly FolderFile[],
-  agent: AgentSide,
+  agent: AgentFields,
   grading: GradingSide,
 ): { readonly hash: string; readonly agentHash: string; readonly verifierHash: string } {
   const isAgents = ({ path }: FolderFile) => path === "instruction.md" || /^(environment|visible)\//.test(path);

@@ -140,9 +140,9 @@ const MALFORMED: readonly (readonly [string, Changes, readonly string[]])[] = [
   ],
   ["a version of another format", toml('"1.4"', '"2.0"'), ["task.toml:1", "schema_version", '"1.4"']],
   [
-    "a docker image",
-    toml("memory_mb", 'docker_image = "debian"\nmemory_mb'),
-    ["task.toml:15", "environment.docker_image", "image.toml"],
+    "the name of no image",
+    { "environment/image.toml": null, ...toml("memory_mb", 'docker_image = "debian 12"\nmemory_mb') },
+    ["task.toml:15", "environment.docker_image", "debian:bookworm"],
   ],
   ["accelerators", toml("memory_mb", "gpus = 1\nmemory_mb"), ["environment.gpus = 1", "accelerators", "write 0"]],
   [
@@ -151,19 +151,54 @@ const MALFORMED: readonly (readonly [string, Changes, readonly string[]])[] = [
     ["task.toml:30", "steps", "several parts", "a task of its own"],
   ],
   [
-    "tool servers",
+    "a tool server without a program",
     toml("memory_mb", 'mcp_servers = [{ name = "x" }]\nmemory_mb'),
-    ["environment.mcp_servers", "is not served"],
+    ["environment.mcp_servers[0]", "command and args", "/usr/bin/notes-mcp"],
   ],
   [
-    "an open network",
-    toml("memory_mb", 'network_mode = "public"\nmemory_mb'),
-    ["environment.network_mode", "no-network"],
+    "a tool server with an unknown transport",
+    toml("memory_mb", 'mcp_servers = [{ name = "x", transport = "tcp" }]\nmemory_mb'),
+    ["environment.mcp_servers[0].transport", "streamable-http"],
   ],
   [
-    "the internet",
-    toml("memory_mb", "allow_internet = true\nmemory_mb"),
-    ["environment.allow_internet", "write false"],
+    "a health check without a command",
+    toml("memory_mb", "healthcheck = { retries = 2 }\nmemory_mb"),
+    ["environment.healthcheck.command", "curl"],
+  ],
+  [
+    "an allow-list of nobody",
+    toml("memory_mb", 'network_mode = "allowlist"\nmemory_mb'),
+    ["environment.allowed_hosts", "names no host", "example.org"],
+  ],
+  [
+    "an address with a path in an allow-list",
+    toml("memory_mb", 'network_mode = "allowlist"\nallowed_hosts = ["https://example.org/"]\nmemory_mb'),
+    ["environment.allowed_hosts", "is not the name of a host"],
+  ],
+  [
+    "hosts without an allow-list",
+    toml("memory_mb", 'allowed_hosts = ["example.org"]\nmemory_mb'),
+    ["environment.allowed_hosts", "has no effect", "allowlist"],
+  ],
+  [
+    "an agent with more network than its environment",
+    toml("timeout_sec = 60", 'timeout_sec = 60\nnetwork_mode = "public"'),
+    ["task.toml:10", "agent.network_mode", "under [environment]"],
+  ],
+  [
+    "a network for hidden tests",
+    toml("timeout_sec = 30", 'timeout_sec = 30\nnetwork_mode = "public"'),
+    ["task.toml:13", "verifier.network_mode", "no-network"],
+  ],
+  [
+    "variables for tests that read none",
+    toml("timeout_sec = 30", 'timeout_sec = 30\nenv = { KEY = "1" }'),
+    ["task.toml:13", "verifier.env", "reward-file"],
+  ],
+  [
+    "a skills folder that is relative",
+    toml("memory_mb", 'skills_dir = "skills"\nmemory_mb'),
+    ["environment.skills_dir", "absolute"],
   ],
   [
     "a variable of the host",
@@ -239,9 +274,9 @@ const MALFORMED: readonly (readonly [string, Changes, readonly string[]])[] = [
   ],
   ["no image.toml", { "environment/image.toml": null }, ["environment/image.toml", "is missing", 'base = "host"']],
   [
-    "a Dockerfile alone",
-    { "environment/image.toml": null, "environment/Dockerfile": "FROM debian" },
-    ["environment/Dockerfile", "not served", "image.toml"],
+    "several containers",
+    { "environment/image.toml": null, "environment/docker-compose.yaml": "services: {}" },
+    ["environment/docker-compose.yaml", "several containers", "setup.sh"],
   ],
   ["another base", { "environment/image.toml": 'base = "python"' }, ["image.toml:1", "base", '"python"', '"host"']],
   ["packages to install", { "environment/image.toml": 'packages = ["git"]' }, ["image.toml:1", "packages", "programs"]],

@@ -5,18 +5,20 @@
 import { writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { nearestName, tomlLine } from "../core/naming.ts";
-import type { GeneratorReference, Task, TaskLimits } from "../core/task.ts";
+import type { GeneratorReference, Task, TaskLimits, Tier } from "../core/task.ts";
 import type { FolderFile } from "../core/task-folder.ts";
+import { agentSideOf } from "./agent-side.ts";
 import { authorsNotes } from "./authors-notes.ts";
 import { contractOf, rulePath } from "./contract.ts";
 import { readFolderFiles, textOf } from "./folder-files.ts";
+import { dockerWorkdir, settleHarbor } from "./harbor-folder.ts";
 import { taskHashes } from "./hash.ts";
 import { judgeOf } from "./judge-fields.ts";
 import { milestonesOf, type Refuse } from "./milestone-fields.ts";
 import { problemText, taskInvalid } from "./problem.ts";
 import { servicesOf } from "./services.ts";
-import { cleanPath, readEnvironment } from "./task-environment.ts";
-import { resourcesOf, settleSpellings } from "./task-resources.ts";
+import { readEnvironment } from "./task-environment.ts";
+import { settleSpellings } from "./task-resources.ts";
 import type { TaskToml } from "./task-schema.ts";
 import { readScripts } from "./task-scripts.ts";
 import { foundManifest, MANIFEST_FILE, type ManifestEntry, readTests } from "./task-tests.ts";
@@ -54,7 +56,7 @@ export function taskOfFiles(name: string, files: readonly FolderFile[]): ReadTas
 
 /** The manifest of a folder's test files, as `tests/manifest.json` holds it. Throws `task_invalid`. */
 export function manifestText(name: string, files: readonly FolderFile[]): string {
-  const manifest = foundManifest(name, files, tiersOf(documentOf(name, files), files));
+  const manifest = manifestOf(name, files, documentOf(name, files));
   return `${JSON.stringify({ tests: manifest }, null, 2)}\n`;
 }
 
@@ -64,9 +66,14 @@ export function manifestText(name: string, files: readonly FolderFile[]): string
  */
 export async function writeManifest(folder: string): Promise<readonly ManifestEntry[]> {
   const { name, files, document } = await readDocuments(folder);
-  const manifest = foundManifest(name, files, tiersOf(document, files));
+  const manifest = manifestOf(name, files, document);
   await writeFile(join(folder, MANIFEST_FILE), `${JSON.stringify({ tests: manifest }, null, 2)}\n`);
   return manifest;
+}
+
+function manifestOf(folder: string, found: readonly FolderFile[], read: TomlDocument<TaskToml>) {
+  const { files, document } = settleHarbor(found, read);
+  return foundManifest(folder, files, tiersOf(document, files));
 }
 
 async function readDocuments(folder: string) {
@@ -84,17 +91,20 @@ function documentOf(name: string, files: readonly FolderFile[]): TomlDocument<Ta
   return document;
 }
 
-function assemble(folder: string, files: readonly FolderFile[], document: TomlDocument<TaskToml>): ReadTask {
+function assemble(folder: string, written: readonly FolderFile[], read: TomlDocument<TaskToml>): ReadTask {
+  const { files, document } = settleHarbor(written, read);
   const { value } = document;
   const tiers = tiersOf(document, files);
-  const environment = readEnvironment(folder, files);
+  const environment = readEnvironment(folder, files, document);
   const manifestFile = manifestPath(document);
   const tests = readTests(folder, files, tiers, manifestFile);
   const scripts = readScripts(
     folder,
     files,
     tiers.map(({ name }) => name),
+    value.solution?.env,
   );
+  const verifierVariables = verifierVariablesOf(document, tiers);
   const services = servicesOf(document);
   const protectedPaths = (value.sandlot?.protected ?? []).map((path, index) =>
     rulePath(document, ["sandlot", "protected", index], path),
@@ -103,22 +113,15 @@ function assemble(folder: string, files: readonly FolderFile[], document: TomlDo
   const milestones = milestonesOf(value.sandlot ?? {}, refuse);
   const judge = judgeOf(value.sandlot?.judge, refuse);
   const seed = value.sandlot?.grading_seed ?? "fresh";
-  const agentSide = {
-    image: environment.image,
-    workdir: workdirOf(document),
-    agentUser: agentUserOf(document),
-    envVars: value.environment?.env ?? {},
-    network: { mode: "off" } as const,
-    resources: resourcesOf(value),
-    isDeadlineShown: value.sandlot?.deadline_shown ?? true,
-  };
+  const agentSide = agentSideOf(document, environment, dockerWorkdir(folder, written));
   const limits = limitsOf(value);
   const contract = contractOf(document);
   const threshold = value.sandlot?.threshold ?? 1;
   const { gradeMs, episodeMs: _episodeMs, ...agentLimits } = limits;
   const hashes = taskHashes(
-    files,
-    { ...agentSide, limits: agentLimits },
+    written,
+    // The Dockerfile is among the files; where the folder lies makes no other task of it.
+    { ...agentSide, image: environment.image.replace(/^dockerfile:.*$/, "dockerfile:"), limits: agentLimits },
     {
       contract,
       threshold,
@@ -130,6 +133,7 @@ function assemble(folder: string, files: readonly FolderFile[], document: TomlDo
       protectedPaths,
       milestones: milestones ?? null,
       judge: judge ?? null,
+      ...verifierVariables,
     },
   );
   const task: Task = {
@@ -141,9 +145,9 @@ function assemble(folder: string, files: readonly FolderFile[], document: TomlDo
     ...agentSide,
     limits,
     files: environment.files,
-    setup: environment.setup,
+    setup: setupOf(environment.setup, agentSide.workdir, read.value),
     contract,
-    verifier: { kind: "tests", tiers, ...(services.length > 0 ? { services } : {}), ...tests },
+    verifier: { kind: "tests", tiers, ...(services.length > 0 ? { services } : {}), ...verifierVariables, ...tests },
     ...(milestones === undefined ? {} : { milestones }),
     ...(judge === undefined ? {} : { judge }),
     ...(protectedPaths.length > 0 ? { protectedPaths } : {}),
@@ -156,7 +160,12 @@ function assemble(folder: string, files: readonly FolderFile[], document: TomlDo
   };
   return {
     task,
-    warnings: [...document.warnings, ...sharedWarning(document), ...environment.warnings, ...strayFiles(folder, files)],
+    warnings: [
+      ...document.warnings,
+      ...sharedWarning(document),
+      ...environment.warnings,
+      ...strayFiles(folder, written),
+    ],
   };
 }
 
@@ -222,26 +231,9 @@ function keyOf(folder: string, document: TomlDocument<TaskToml>): string {
   });
 }
 
-function workdirOf(document: TomlDocument<TaskToml>): string {
-  const value = document.value.environment?.workdir ?? "/app";
-  const path = cleanPath(value);
-  if (path !== null && path !== "/") return path;
-  throw wrong(document, ["environment", "workdir"], {
-    value,
-    message: "is not an absolute folder of the sandbox",
-    remedy: 'write one without .. and other than /, such as "/app"',
-  });
-}
-
-function agentUserOf(document: TomlDocument<TaskToml>): string {
-  const user = document.value.agent?.user ?? "agent";
-  const isRootAccepted = document.value.sandlot?.risk?.includes("root-agent") ?? false;
-  if (user === "agent" || (user === "root" && isRootAccepted)) return user;
-  throw wrong(document, ["agent", "user"], {
-    value: user,
-    message: user === "root" ? "needs the risk to be accepted" : "is not a user of the sandbox",
-    remedy: user === "root" ? 'add risk = ["root-agent"] under [sandlot], or write "agent"' : 'write "agent"',
-  });
+/** Tasks of other makers expect an agent that may change all of its work folder, as root in a container may. */
+function setupOf(setup: string | null, workdir: string, { sandlot }: TaskToml): string | null {
+  return sandlot === undefined ? `${setup ?? ""}\nchown -R 1000:1000 '${workdir.replaceAll("'", "'\\''")}'\n` : setup;
 }
 
 function manifestPath(document: TomlDocument<TaskToml>): string {
@@ -266,6 +258,18 @@ function limitsOf({ agent, verifier, sandlot }: TaskToml): TaskLimits {
     episodeMs: Math.round((sandlot?.limits?.episode_sec ?? (agentMs + gradeMs) / 1_000 + 300) * 1_000),
     outputBytesPerTurn: sandlot?.limits?.output_bytes_per_turn ?? 65_536,
   };
+}
+
+/** Scripts that decide themselves read variables; tests of the other runners meet none but their own. */
+function verifierVariablesOf(document: TomlDocument<TaskToml>, tiers: readonly Tier[]) {
+  const envVars = document.value.verifier?.env;
+  if (envVars === undefined || Object.keys(envVars).length === 0) return {};
+  if (tiers.every(({ runner }) => runner === "reward-file")) return { envVars };
+  throw wrong(document, ["verifier", "env"], {
+    value: envVars,
+    message: 'is for tiers of the runner "reward-file" alone',
+    remedy: "write the values into the test files",
+  });
 }
 
 function generatorOf({ sandlot }: TaskToml): GeneratorReference | null {

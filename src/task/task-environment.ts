@@ -2,13 +2,15 @@
  * The agent's side of a task folder: `environment/image.toml`, the files it places, the set-up script, and the
  * visible tests, which the agent finds under `/visible`.
  */
+import { resolve } from "node:path";
 import { nearestName, tomlLine } from "../core/naming.ts";
 import type { ImageReference } from "../core/sandbox.ts";
 import type { FileContent } from "../core/sandbox-files.ts";
 import type { FolderFile } from "../core/task-folder.ts";
 import { textOf } from "./folder-files.ts";
+import { DOCKERFILE } from "./harbor-folder.ts";
 import { problemText, taskInvalid } from "./problem.ts";
-import type { ImageToml } from "./task-schema.ts";
+import type { ImageToml, TaskToml } from "./task-schema.ts";
 import { parseImageToml, type TomlDocument } from "./task-toml.ts";
 
 /** Where `visible/` lies in the agent's sandbox. */
@@ -20,6 +22,7 @@ const RESERVED = ["/tests", "/solution", "/artifacts", VISIBLE_FOLDER, "/proc", 
 const STORED_IMAGE = /^(?:recipe:[a-z0-9][a-z0-9-]*|debian:[a-z0-9].*|oci:[^\s]+|sha256:[0-9a-f]{64})$/;
 const IMAGE_FILE = "environment/image.toml";
 const SETUP_FILE = "environment/setup.sh";
+const COMPOSE = /^environment\/(?:docker-)?compose\.ya?ml$/;
 
 export interface TaskEnvironment {
   readonly image: ImageReference;
@@ -29,32 +32,82 @@ export interface TaskEnvironment {
 }
 
 /** Reads `environment/` and `visible/`. Throws `task_invalid`. */
-export function readEnvironment(folder: string, files: readonly FolderFile[]): TaskEnvironment {
+export function readEnvironment(
+  folder: string,
+  files: readonly FolderFile[],
+  document: TomlDocument<TaskToml>,
+): TaskEnvironment {
   const image = imageDocument(folder, files);
-  const placed = placedFiles(files, image);
+  const source = image === null ? engineImage(folder, files, document) : null;
+  const placed = image === null ? [] : placedFiles(files, image);
   const used = new Set([IMAGE_FILE, SETUP_FILE, ...placed.map(({ source }) => source)]);
   const unused = files.filter(({ path }) => path.startsWith("environment/") && !used.has(path));
-  const recipes = /^environment\/(Dockerfile|docker-compose\.ya?ml)$/;
-  const warnings = unused
-    .filter(({ path }) => !recipes.test(path))
-    .map(({ path }) =>
-      problemText({
-        file: `${folder}/${path}`,
-        message: "is placed nowhere",
-        remedy: "name it in files of environment/image.toml, or remove it",
-      }),
-    );
+  // What lies beside a Dockerfile is what it is built from.
+  const warnings =
+    source === null ? [...unused.map(({ path }) => unusedWarning(folder, path)), ...unusedImage(document)] : [];
   const visible = files
     .filter(({ path }) => path.startsWith("visible/"))
     .map((file) => placedAt(file, `${VISIBLE_FOLDER}/${file.path.slice("visible/".length)}`, null));
   const contents = [...placed.map(({ content }) => content), ...visible];
   refuseDuplicates(folder, contents);
   return {
-    image: image.value.base ?? "host",
+    image: source ?? image?.value.base ?? "host",
     files: contents,
-    setup: setupScript(folder, files, image.value),
+    setup: setupScript(folder, files, image?.value ?? {}),
     warnings,
   };
+}
+
+function unusedWarning(folder: string, path: string): string {
+  const isRecipe = path === DOCKERFILE;
+  return problemText({
+    file: `${folder}/${path}`,
+    message: isRecipe ? "is not built, because image.toml says what stands for it" : "is placed nowhere",
+    remedy: isRecipe
+      ? "remove image.toml to have it built by a container engine"
+      : "name it in files of environment/image.toml, or remove it",
+  });
+}
+
+function unusedImage({ file, text, value }: TomlDocument<TaskToml>): readonly string[] {
+  const name = value.environment?.docker_image;
+  if (name === undefined || name === "") return [];
+  const path = ["environment", "docker_image"];
+  const problem = { file, line: tomlLine(text, path), field: path.join("."), value: name };
+  return [
+    problemText({
+      ...problem,
+      message: "is not used, because image.toml says what stands for it",
+      remedy: "remove image.toml to have a container engine fetch it",
+    }),
+  ];
+}
+
+/** The image of a task without image.toml: one that an engine has or pulls, or builds from the Dockerfile. */
+function engineImage(
+  folder: string,
+  files: readonly FolderFile[],
+  { file, text, value }: TomlDocument<TaskToml>,
+): ImageReference {
+  const ready = value.environment?.docker_image;
+  if (ready !== undefined && ready !== "") {
+    if (/^[A-Za-z0-9][A-Za-z0-9._/:@-]*$/.test(ready)) return `oci:${ready}`;
+    throw taskInvalid({
+      file,
+      line: tomlLine(text, ["environment", "docker_image"]),
+      field: "environment.docker_image",
+      value: ready,
+      message: "is not the name of an image",
+      remedy: 'write one such as "docker.io/library/debian:bookworm"',
+    });
+  }
+  if (files.some(({ path }) => path === DOCKERFILE)) return `dockerfile:${resolve(folder, "environment")}`;
+  const compose = files.find(({ path }) => COMPOSE.test(path));
+  throw taskInvalid({
+    file: `${folder}/${compose?.path ?? IMAGE_FILE}`,
+    message: compose === undefined ? "is missing" : "asks for several containers, and all of a task runs in one",
+    remedy: 'write environment/image.toml, with at least base = "host", and start what is needed in setup.sh',
+  });
 }
 
 /** An absolute path with no `..`, no glob and no empty part; null when it is not. A trailing `/` is dropped. */
@@ -66,17 +119,11 @@ export function cleanPath(path: string): string | null {
   return parts.some((part) => part === "" || part === "." || part === "..") ? null : trimmed;
 }
 
-function imageDocument(folder: string, files: readonly FolderFile[]): TomlDocument<ImageToml> {
+/** Null where there is no image.toml. */
+function imageDocument(folder: string, files: readonly FolderFile[]): TomlDocument<ImageToml> | null {
   const file = files.find(({ path }) => path === IMAGE_FILE);
   const name = `${folder}/${IMAGE_FILE}`;
-  if (!file) {
-    const recipe = files.find(({ path }) => /^environment\/(Dockerfile|docker-compose\.ya?ml)$/.test(path));
-    throw taskInvalid({
-      file: recipe ? `${folder}/${recipe.path}` : name,
-      message: recipe ? "needs a container engine, which is not served" : "is missing",
-      remedy: 'write environment/image.toml, with at least base = "host"',
-    });
-  }
+  if (!file) return null;
   const document = parseImageToml(textOf(folder, file), name);
   const { base, packages } = document.value;
   if (base !== undefined && base !== "host" && !STORED_IMAGE.test(base)) {

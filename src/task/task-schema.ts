@@ -41,6 +41,14 @@ const SECONDS_MAX = 86_400;
 const NETWORK = ["no-network", "public", "allowlist"] as const;
 const networkMode = () => choice(NETWORK);
 
+const mcpServer = table({
+  name: text("notes"),
+  transport: choice(["stdio", "sse", "streamable-http"]).optional(),
+  url: text("http://127.0.0.1:8000/mcp").optional(),
+  command: text("/usr/bin/notes-mcp").optional(),
+  args: texts("--read-only").optional(),
+});
+
 const environmentShape = {
   build_timeout_sec: positive(SECONDS_MAX, 600, "seconds").optional(),
   docker_image: text("debian:12").optional(),
@@ -55,9 +63,22 @@ const environmentShape = {
   tpu: z.unknown().optional(),
   workdir: text("/app").optional(),
   env: variables().optional(),
-  mcp_servers: z.array(z.unknown(), { error: "must be a list of tables; leave it out" }).optional(),
+  mcp_servers: z
+    .array(mcpServer, { error: "must be a list of tables; write [[environment.mcp_servers]] with name and command" })
+    .optional(),
   skills_dir: text("/skills").optional(),
-  healthcheck: z.unknown().optional(),
+  healthcheck: table({
+    command: text("curl -sf http://127.0.0.1:8080/health"),
+    interval_sec: positive(600, 5, "seconds").optional(),
+    timeout_sec: positive(600, 5, "seconds").optional(),
+    start_period_sec: z
+      .number({ error: "must be a number of seconds; write a number such as 10" })
+      .min(0, { error: "must be at least 0; write a number of seconds such as 10" })
+      .max(600, { error: "must be at most 600; write a number of seconds such as 10" })
+      .optional(),
+    start_interval_sec: positive(600, 5, "seconds").optional(),
+    retries: whole(1, 100, 3).optional(),
+  }).optional(),
   network_mode: networkMode().optional(),
   allow_internet: flag().optional(),
   allowed_hosts: texts("example.org").optional(),

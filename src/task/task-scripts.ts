@@ -25,11 +25,16 @@ export interface TaskScripts {
 }
 
 /** Reads `solution/` and `wrong/`. Throws `task_invalid`; an oracle is required, the rest is for `task check`. */
-export function readScripts(folder: string, files: readonly FolderFile[], tiers: readonly string[]): TaskScripts {
+export function readScripts(
+  folder: string,
+  files: readonly FolderFile[],
+  tiers: readonly string[],
+  solutionVariables: Readonly<Record<string, string>> = {},
+): TaskScripts {
   const isOracle = ({ path }: FolderFile) => path.startsWith("solution/") && !path.startsWith("solution/alternative/");
-  const oracle = scriptOf(folder, "oracle", "solution", files.filter(isOracle));
+  const oracle = withVariables(scriptOf(folder, "oracle", "solution", files.filter(isOracle)), solutionVariables);
   const alternatives = namesBelow(folder, files, "solution/alternative").map((name) =>
-    scriptBelow(folder, name, `solution/alternative/${name}`, files),
+    withVariables(scriptBelow(folder, name, `solution/alternative/${name}`, files), solutionVariables),
   );
   const wrong = namesBelow(folder, files, "wrong").map((name): WrongSolution => {
     const own = files.filter(({ path }) => path.startsWith(`wrong/${name}/`) && path !== `wrong/${name}/expect.toml`);
@@ -44,6 +49,12 @@ export function readScripts(folder: string, files: readonly FolderFile[], tiers:
     return { script: scriptOf(folder, name, `wrong/${name}`, own), ...expectation(folder, name, files, tiers) };
   });
   return { oracle, alternatives, wrong };
+}
+
+/** `solution.env` of Harbor: what right solutions are given, and wrong ones are not. */
+function withVariables(script: Script, variables: Readonly<Record<string, string>>): Script {
+  const words = Object.entries(variables).map(([name, value]) => `${name}='${value.replaceAll("'", "'\\''")}' `);
+  return { ...script, commands: script.commands.map((command) => `${words.join("")}${command}`) };
 }
 
 function scriptBelow(folder: string, name: string, root: string, files: readonly FolderFile[]): Script {

@@ -46,59 +46,43 @@ function network(path: Path, mode: string | undefined, hosts: readonly string[] 
     {
       path: [...path, "network_mode"],
       value: mode === "no-network" ? undefined : mode,
-      message: "is not served, because episodes run without a network",
+      message: "is not served, because hidden tests run without a network",
       remedy,
     },
     {
       path: [...path, "allowed_hosts"],
       value: hosts,
-      message: "is not served, because episodes run without a network",
+      message: "is not served, because hidden tests run without a network",
       remedy,
     },
   ];
 }
 
-function environmentRefusals({ environment, agent }: TaskToml): readonly Refusal[] {
+/** Of a table of variables, those whose values name variables of the host. */
+function hostVariables(path: Path, variables: Readonly<Record<string, string>> = {}): readonly Refusal[] {
+  return Object.entries(variables)
+    .filter(([, value]) => value.includes("${"))
+    .map(([name, value]) => ({
+      path: [...path, name],
+      value,
+      message: "reads a variable of the host, which no sandbox may see",
+      remedy: "write the value itself",
+    }));
+}
+
+function environmentRefusals({ environment }: TaskToml): readonly Refusal[] {
   const at = (key: string, value: unknown, message: string, remedy = LEAVE_OUT): Refusal => ({
     path: ["environment", key],
     value,
     message,
     remedy,
   });
-  const hostVariable = Object.entries(environment?.env ?? {}).find(([, value]) => value.includes("${"));
   return [
-    at(
-      "docker_image",
-      environment?.docker_image,
-      "needs a container engine, which is not served",
-      'write environment/image.toml with base = "host"',
-    ),
     at("os", environment?.os === "linux" ? undefined : environment?.os, "is not served", 'write "linux"'),
     at("gpus", environment?.gpus, "asks for accelerators, which no provider here has", "write 0 or leave it out"),
     at("gpu_types", environment?.gpu_types, "asks for accelerators, which no provider here has"),
     at("tpu", environment?.tpu, "asks for accelerators, which no provider here has"),
-    at("mcp_servers", environment?.mcp_servers, "is not served; the tools are shell and submit"),
-    at("skills_dir", environment?.skills_dir, "is not served"),
-    at(
-      "healthcheck",
-      environment?.healthcheck,
-      "is not served",
-      "wait for readiness at the end of environment/setup.sh",
-    ),
-    at(
-      "allow_internet",
-      environment?.allow_internet,
-      "is not served, because episodes run without a network",
-      "write false",
-    ),
-    ...network(["environment"], environment?.network_mode, environment?.allowed_hosts),
-    ...network(["agent"], agent?.network_mode, agent?.allowed_hosts),
-    {
-      path: ["environment", "env", hostVariable?.[0] ?? ""],
-      value: hostVariable?.[1],
-      message: "reads a variable of the host, which no sandbox may see",
-      remedy: "write the value itself",
-    },
+    ...hostVariables(["environment", "env"], environment?.env),
   ];
 }
 
@@ -110,12 +94,8 @@ function gradingRefusals({ verifier, solution, steps }: TaskToml): readonly Refu
       message: "asks for a task of several parts, which is not served",
       remedy: "make each part a task of its own",
     },
-    {
-      path: ["verifier", "env"],
-      value: verifier?.env,
-      message: "is not served",
-      remedy: "write the values into the test files",
-    },
+    ...hostVariables(["verifier", "env"], verifier?.env),
+    ...hostVariables(["solution", "env"], solution?.env),
     ...(verifier?.collect ?? []).map(({ service }, index) => ({
       path: ["verifier", "collect", index, "service"],
       value: service,
@@ -135,12 +115,6 @@ function gradingRefusals({ verifier, solution, steps }: TaskToml): readonly Refu
       remedy: 'write "verifier" or leave it out',
     },
     ...network(["verifier"], verifier?.network_mode, verifier?.allowed_hosts),
-    {
-      path: ["solution", "env"],
-      value: solution?.env,
-      message: "is not served",
-      remedy: "set the variables in solution/solve.sh",
-    },
   ];
 }
 
@@ -163,7 +137,7 @@ function sandlotRefusals({ sandlot }: TaskToml): readonly Refusal[] {
       "write limits.command_sec, the time of one command",
     ),
     atSandlot(["resources", "open_files"], sandlot?.resources?.open_files, "is not enforced by any provider here"),
-    atSandlot(["network"], sandlot?.network, "is not served, because episodes run without a network"),
+    atSandlot(["network"], sandlot?.network, "is not a table of ours", "write environment.network_mode"),
     atSandlot(
       ["tools"],
       sandlot?.tools,

@@ -123,14 +123,14 @@ interface Ran {
   readonly said: string;
 }
 
-async function runScript(sandbox: Sandbox, { request, gradeMs }: TemplateInput, script: string): Promise<Ran> {
+async function runScript(sandbox: Sandbox, { request, spec, gradeMs }: TemplateInput, script: string): Promise<Ran> {
   const { task, signal } = request;
   const settings = {
     script,
     folder: FOLDER,
     uid: VERIFIER_ID,
     cwd: task.workdir,
-    envVars: scriptEnvironment(task),
+    envVars: scriptEnvironment(task, spec),
     // Ends well before the hard limit, so that a reward that was written by then is kept.
     seconds: Math.max(gradeMs * 0.6, gradeMs - 10_000) / 1_000,
   };
@@ -169,8 +169,8 @@ async function runScript(sandbox: Sandbox, { request, gradeMs }: TemplateInput, 
   return { ...(JSON.parse(Buffer.concat(report).toString("utf8")) as Omit<Ran, "said">), said: said.trim() };
 }
 
-function scriptEnvironment(task: Task): Readonly<Record<string, string>> {
-  const own = Object.entries(task.envVars).filter(([name]) => !HOOKS.test(name));
+function scriptEnvironment(task: Task, spec: TestsVerifierSpec): Readonly<Record<string, string>> {
+  const own = Object.entries({ ...task.envVars, ...spec.envVars }).filter(([name]) => !HOOKS.test(name));
   return { ...SUBJECT_ENVIRONMENT, ...Object.fromEntries(own) };
 }
 

@@ -3,6 +3,7 @@
  * set-up, and in place of what the contract collects, exactly the artifacts the agent left.
  */
 import { Failure } from "../core/errors.ts";
+import { healthcheckCommand } from "../core/healthcheck.ts";
 import type { Sandbox, SandboxLimits, SandboxRequest } from "../core/sandbox.ts";
 import type { FileContent } from "../core/sandbox-files.ts";
 import type { Task } from "../core/task.ts";
@@ -31,6 +32,10 @@ export async function prepareSubject(sandbox: Sandbox, grade: GradeRequest): Pro
   if (!made.ok) await asRoot(sandbox, "/", `mkdir -p -- ${quoted(task.workdir)}`, grade);
   await placeFiles(sandbox, owned(task, task.files, true), grade.signal);
   if (task.setup !== null) await asRoot(sandbox, task.workdir, task.setup, grade);
+  if (task.healthcheck !== undefined) {
+    const { argv, timeoutMs } = healthcheckCommand(task.healthcheck);
+    await asRoot(sandbox, task.workdir, argv, grade, timeoutMs);
+  }
   const cleared = await clearing(sandbox, task);
   if (cleared !== "") await asRoot(sandbox, "/", cleared, grade);
   await placeFiles(sandbox, owned(task, artifacts.files, false), grade.signal);
@@ -102,12 +107,18 @@ async function isThere(sandbox: Sandbox, path: string): Promise<boolean> {
   return found.ok || found.error !== "missing";
 }
 
-async function asRoot(sandbox: Sandbox, cwd: string, command: string, grade: GradeRequest): Promise<void> {
+async function asRoot(
+  sandbox: Sandbox,
+  cwd: string,
+  command: string | readonly string[],
+  grade: GradeRequest,
+  timeoutMs = Math.max(SETUP_MS, grade.task.limits.commandMs),
+): Promise<void> {
   const result = await sandbox.exec(command, {
     user: "root",
     cwd,
     envVars: { ...SUBJECT_ENVIRONMENT, ...grade.task.envVars },
-    timeoutMs: Math.max(SETUP_MS, grade.task.limits.commandMs),
+    timeoutMs,
     outputBytesMax: OUTPUT_BYTES_MAX,
     signal: grade.signal,
   });

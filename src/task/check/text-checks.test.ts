@@ -109,6 +109,15 @@ test("an image that another day would make otherwise fails, and the machine's ow
   expect((await finding("image-pinned", based("recipe:ops"))).status).toBe("pass");
   expect((await finding("image-pinned", based("debian:bookworm+git"))).status).toBe("fail");
   expect((await finding("image-pinned", based("oci:python:3.12"))).status).toBe("fail");
+  const built = (text: string) => ({ ...based(""), "environment/image.toml": null, "environment/Dockerfile": text });
+  const digest = `debian@sha256:${"0".repeat(64)}`;
+  const pinned = `FROM ${digest} AS build\nRUN true\nFROM build\n`;
+  expect((await finding("image-pinned", built(pinned))).status).toBe("pass");
+  expect(await finding("image-pinned", built(`FROM ${digest}\nFROM --platform=x debian:12\n`))).toMatchObject({
+    status: "fail",
+    line: 2,
+    file: expect.stringMatching(/environment\/Dockerfile$/),
+  });
 });
 
 test("a twin in the set is named, and weighs more where it lies in a split that is reported on", async () => {

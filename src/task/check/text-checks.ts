@@ -19,7 +19,7 @@ export const TEXT_CHECKS: readonly Check[] = [
   }),
   defineCheck("verifier-independent", ({ task }) => verifierIndependent(task)),
   defineCheck("no-secrets", noSecrets),
-  defineCheck("image-pinned", ({ task }) => imagePinned(task)),
+  defineCheck("image-pinned", imagePinned),
   defineCheck("dependencies-pinned", dependenciesPinned),
   defineCheck("no-install-at-grading", ({ task }) => noInstall(task)),
   defineCheck("tests-assert", ({ task }) => testsAssert(task)),

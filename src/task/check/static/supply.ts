@@ -4,6 +4,7 @@ import type { FolderFile } from "../../../core/task-folder.ts";
 import type { CheckContext, Finding } from "../check-contract.ts";
 import { fileName, firstLine } from "./test-sources.ts";
 
+const IMAGE_FILE = "environment/image.toml";
 /** Forms that nothing but a secret has. */
 const SECRETS: readonly (readonly [string, RegExp])[] = [
   ["a private key", /-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----/],
@@ -30,16 +31,37 @@ export function noSecrets({ task, files }: CheckContext): Finding {
 }
 
 /** Check 25: the image is the same another day. */
-export function imagePinned({ image, folder }: Pick<Task, "image" | "folder">): Finding {
+export function imagePinned({ task, files }: CheckContext): Finding {
+  const { image, folder } = task;
   if (image === "host") return { status: "skip", evidence: "the base host is the machine's own and is not fetched" };
+  if (image.startsWith("dockerfile:")) return stagesPinned(task, files ?? []);
   const isPinned = /^sha256:|@sha256:[0-9a-f]{64}$|^recipe:|^debian:[a-z]+@\d{8}/.test(image);
   if (isPinned) return { status: "pass", evidence: `${image} is a recipe with a lock, or names a day or a digest` };
-  const file = folder === null ? null : `${folder}/environment/image.toml`;
+  const hasRecipe = files?.some(({ path }) => path === IMAGE_FILE) ?? false;
   return {
     status: "fail",
     evidence: `${image} names neither digest nor day, so another day gives another image`,
-    file,
+    file: folder === null ? null : `${folder}/${hasRecipe ? IMAGE_FILE : "task.toml"}`,
   };
+}
+
+/** Each image that a Dockerfile begins with has a digest; an earlier stage of its own needs none. */
+function stagesPinned(task: Task, files: readonly FolderFile[]): Finding {
+  const path = "environment/Dockerfile";
+  const text = textOf(files.find((file) => file.path === path)?.bytes ?? new Uint8Array()) ?? "";
+  const stages = new Set(["scratch"]);
+  const file = fileName(task, path);
+  for (const [index, line] of text.split("\n").entries()) {
+    const from = /^\s*FROM\s+(?:--\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?/i.exec(line);
+    if (from === null) continue;
+    const [, base = "", stage] = from;
+    if (!stages.has(base.toLowerCase()) && !/@sha256:[0-9a-f]{64}$/.test(base)) {
+      const evidence = `${file}:${index + 1} begins with ${base}, which names no digest, so another day gives another image`;
+      return { status: "fail", evidence, file, line: index + 1 };
+    }
+    if (stage !== undefined) stages.add(stage.toLowerCase());
+  }
+  return { status: "pass", evidence: "every image that the Dockerfile begins with is named by its digest" };
 }
 
 /** Check 26: lists of packages name exact versions. */
