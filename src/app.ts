@@ -22,6 +22,7 @@ import { namespaceProvider } from "./sandbox/provider-namespace.ts";
 import { openStore } from "./store/open-store.ts";
 import { CATALOGUE } from "./task/check/catalogue.ts";
 import { findTasks } from "./task/find-tasks.ts";
+import { taskJsonSchema } from "./task/json-schema.ts";
 import { listTasks as readEntries } from "./task/list/list-tasks.ts";
 import type { TaskEntry } from "./task/list/task-entry.ts";
 import { readTaskFolder, writeManifest } from "./task/read-folder.ts";
@@ -46,6 +47,7 @@ export const showTaskSet = showSet;
 export const lockTaskSet = lockSet;
 export const importTasks = importInto;
 export const newTask = makeTask;
+export const taskSchema = taskJsonSchema;
 /** Of the package. */
 export function version(): string {
   return codeVersion().sandlot;

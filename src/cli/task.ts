@@ -1,5 +1,5 @@
 /** `sandlot task list|show|check`: what tasks there are, what one says, and whether they grade honestly. */
-import type { Command } from "commander";
+import { Argument, type Command } from "commander";
 import type { Task } from "../core/task.ts";
 import { action, type CliContext } from "./context.ts";
 import { printable, printableLine } from "./escape.ts";
@@ -22,6 +22,12 @@ export function addTask(program: Command): void {
     .argument("<folder>", "the task's folder")
     .addHelpText("after", "\nExample:\n  sandlot task show tasks/code-repair-python/repair-python-statistics\n")
     .action(action(showTask));
+  task
+    .command("schema")
+    .description("Prints the fields of task.toml, or of environment/image.toml, as JSON Schema for an editor.")
+    .addArgument(new Argument("[file]", "which of the two").choices(["task", "image"]).default("task"))
+    .addHelpText("after", "\nExample:\n  sandlot task schema > task.schema.json\n")
+    .action(action(printSchema));
   addTaskCheck(task);
   addTaskGenerate(task);
   addTaskSet(task);
@@ -50,6 +56,14 @@ async function showTask(context: CliContext, args: readonly unknown[]): Promise<
       ["solutions", `oracle, ${task.alternatives.length} alternatives, ${task.wrong.length} wrong`],
     ])}\n\n${context.paint("bold", "Instruction")}\n  ${indented}`,
   );
+  return EXIT.done;
+}
+
+async function printSchema(context: CliContext, args: readonly unknown[]): Promise<number> {
+  const app = await import("../app.ts");
+  const schema = app.taskSchema(args[0] === "image" ? "image" : "task");
+  if (context.isJson) context.json(schema);
+  else context.print(JSON.stringify(schema, null, 2));
   return EXIT.done;
 }
 
