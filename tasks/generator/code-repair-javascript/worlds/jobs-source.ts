@@ -171,7 +171,7 @@ Jobs with priorities, so many at a time. ES modules for Node 18 or newer, withou
 - report(): { jobs, median, slow, longest }, of the jobs that have ended: how many, and the shares 0.5, 0.9 and 1 of how
   long they took, by Qquantile.
 
-bus tells what happens:
+Its property bus is a QBus that tells what happens:
 
 - start (name) when a job starts; done (name, value) or failed (name, error) when it has ended, before the next one starts.
 - idle when a job has ended, and no job runs or waits any more; each time that this happens, and only then.

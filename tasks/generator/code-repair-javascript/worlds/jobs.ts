@@ -14,7 +14,7 @@ export const JOBS: World = {
     QBus: ["Bus", "Signals", "Emitter", "Notifier"],
     Qadd: ["add", "submit", "enqueue", "schedule"],
     Qmap: ["mapLimited", "mapAll", "processAll", "eachLimited"],
-    Qretry: ["retry", "persist", "tryAgain", "attempt"],
+    Qretry: ["retry", "persist", "tryAgain", "untilWell"],
     Qquantile: ["quantile", "percentile", "rankedValue"],
   },
   files: {

@@ -23,7 +23,7 @@ export const ROUTER_PATH_FAULTS: readonly Fault[] = [
 `,
     unit: `test("links of names with slashes lead back", () => {
   const whole = wholes(random("names"));
-  const names = Array.from({ length: 6 }, () => "a" + "/".repeat(whole(1, 3)) + "b" + whole(1, 99));
+  const names = ["x//y", ...Array.from({ length: 6 }, () => "a" + "/".repeat(whole(1, 3)) + "b" + whole(1, 99))];
   const got = ask(({ QRouter }, given) => {
     const router = new QRouter().add("note", "/notes/:name").add("tree", "/tree/*path");
     return given.map((name) => [
@@ -197,12 +197,13 @@ test("only a whole segment fits", () => {
     const other = whole(0, at);
     [patterns[at], patterns[other]] = [patterns[other], patterns[at]];
   }
-  const got = ask(({ QRouter }, given) => {
+  const got = ask(({ QRouter }, given) => given.map((patterns) => {
     const router = new QRouter();
-    for (const pattern of given) router.add(pattern, pattern);
+    for (const pattern of patterns) router.add(pattern, pattern);
     return ["/f/7", "/f/8", "/f/x", "/f/x/y"].map((url) => router.Qmatch(url)?.name);
-  }, patterns);
-  assert.deepEqual(got, ["/f/7", "/f/:a(int)", "/f/:Z", "/f/*all"]);
+  }), [patterns, ["/f/*all", "/f/:Z", "/f/:a(int)", "/f/7"]]);
+  const names = ["/f/7", "/f/:a(int)", "/f/:Z", "/f/*all"];
+  assert.deepEqual(got, [names, names]);
 });
 
 test("long patterns do not win by length", () => {

@@ -160,7 +160,8 @@ Qmatch(url) gives { name, params, query } of the route that fits, or null. url i
 with # and more, which does not count.
 
 - The path is cut at its slashes first, and then each segment is decoded, once: %2F is a slash within a segment, %25 a
-  percent sign. Segments of no length do not count, wherever they are. Where a segment cannot be decoded, nothing fits.
+  percent sign, and a + stays a +. Segments of no length do not count, wherever they are. Where a segment cannot be
+  decoded, nothing fits.
 - params has the decoded segment of each :name, and of *name the list of decoded segments.
 - Of several routes that fit, the one that says more wins: segment by segment from the left, a text is more than :name(kind),
   which is more than :name, which is more than *name. The first segment in which they differ decides. Of equal ones, that
@@ -172,10 +173,10 @@ any, and # with Qslug(title), encoded, if there is any. params has a list for *n
 ## Queries
 
 - QparseQuery(text): an object with the value of each name, and a list of values, in order, of a name that stands there more
-  than once. Every name counts, also such as constructor or __proto__. Pairs are parted by &, empty ones do not count; what stands
-  behind the first = of a pair is its value, "" without one.
-- In names and values every + is a space, and then %XX is decoded: %2B is a plus sign. What cannot be decoded stays as
-  it was written.
+  than once. Every name counts, also such as constructor or __proto__. Pairs are parted by &, empty ones do not count;
+  what stands behind the first = of a pair is its value, "" without one.
+- In names and values every + is a space, and then %XX is decoded: %2B is a plus sign. A name or value that
+  cannot be decoded stays whole as it was written.
 - QwriteQuery(values): the opposite, with %20 for a space.
 
 ## Qslug(title, most)

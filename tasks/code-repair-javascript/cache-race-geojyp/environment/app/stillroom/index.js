@@ -1,0 +1,1 @@
+export { Keeper } from "./cache.js";

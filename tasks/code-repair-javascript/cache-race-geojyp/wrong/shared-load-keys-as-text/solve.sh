@@ -1,0 +1,15 @@
+#!/bin/bash
+set -eu
+cd /app
+node --input-type=module - <<'NODE'
+import { readFileSync, writeFileSync } from "node:fs";
+
+const edits = [
+  ["/app/stillroom/cache.js", "    await this.#loading.get(key);\n", "    for (const [name, running] of this.#loading) {\n      if (String(name) === String(key)) return running;\n    }\n"],
+];
+for (const [name, from, to] of edits) {
+  const parts = readFileSync(name, "utf8").split(from);
+  if (parts.length !== 2) throw new Error(name + " does not hold once: " + from);
+  writeFileSync(name, parts.join(to));
+}
+NODE

@@ -1,0 +1,4 @@
+/** Cuts a text to a width, with a mark where something is missing. */
+export function roundPages(text, width = 20, mark = "~") {
+  return text.length <= width ? text : text.slice(0, width - mark.length) + mark;
+}

@@ -1,0 +1,21 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import * as lib from "../errands/index.js";
+
+describe("package", () => {
+  test("runs a job", async () => {
+    const queue = new lib.Scheduler();
+    assert.equal(await queue.submit("one", () => 1), 1);
+    await assert.rejects(queue.submit("two", async () => {
+      throw new Error("no");
+    }), { message: "no" });
+  });
+
+  test("tells one listener", () => {
+    const bus = new lib.Signals();
+    const heard = [];
+    bus.on("word", (text) => heard.push(text));
+    assert.equal(bus.emit("word", "a"), 1);
+    assert.deepEqual(heard, ["a"]);
+  });
+});

@@ -1,0 +1,11 @@
+import { Pool } from "./queue.js";
+
+/** The results of work(item, index) for every item, in the order of the items. */
+export function processAll(items, limit, work) {
+  const queue = new Pool({ limit });
+  const jobs = [];
+  for (const [index, item] of [...items].entries()) {
+    jobs.push(queue.submit(String(index), () => work(item, index)));
+  }
+  return Promise.all(jobs);
+}

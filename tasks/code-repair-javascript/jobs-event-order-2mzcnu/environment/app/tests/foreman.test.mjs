@@ -1,0 +1,21 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import * as lib from "../foreman/index.js";
+
+describe("package", () => {
+  test("runs a job", async () => {
+    const queue = new lib.Pool();
+    assert.equal(await queue.submit("one", () => 1), 1);
+    await assert.rejects(queue.submit("two", async () => {
+      throw new Error("no");
+    }), { message: "no" });
+  });
+
+  test("tells one listener", () => {
+    const bus = new lib.Notifier();
+    const heard = [];
+    bus.on("word", (text) => heard.push(text));
+    assert.equal(bus.emit("word", "a"), 1);
+    assert.deepEqual(heard, ["a"]);
+  });
+});

@@ -1,0 +1,16 @@
+#!/bin/bash
+set -eu
+cd /app
+node --input-type=module - <<'NODE'
+import { readFileSync, writeFileSync } from "node:fs";
+
+const edits = [
+  ["/app/foreman/retry.js", "      if (!isWorthIt(error)) throw error;\n", "      if (attempt === times || !isWorthIt(error)) throw error;\n"],
+  ["/app/foreman/queue.js", "    if (this.#active === 0) this.bus.emit(\"idle\");\n    this.#fill();\n", "    this.#fill();\n    if (this.#active === 0 && this.#told !== true) {\n      this.#told = true;\n      this.bus.emit(\"idle\");\n    }\n  }\n\n  #told = false;\n\n  get isIdle() {\n    return this.#active === 0;\n"],
+];
+for (const [name, from, to] of edits) {
+  const parts = readFileSync(name, "utf8").split(from);
+  if (parts.length !== 2) throw new Error(name + " does not hold once: " + from);
+  writeFileSync(name, parts.join(to));
+}
+NODE

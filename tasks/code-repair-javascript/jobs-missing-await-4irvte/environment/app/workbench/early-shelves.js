@@ -1,0 +1,4 @@
+/** Cuts a text to a width, with a mark where something is missing. */
+export function earlyShelves(text, width = 23, mark = "~") {
+  return text.length <= width ? text : text.slice(0, width - mark.length) + mark;
+}

@@ -1,0 +1,11 @@
+/** Remembers the last few values, the latest first. */
+export function northSteps(size = 26) {
+  const values = [];
+  return {
+    add(value) {
+      values.unshift(value);
+      values.length = Math.min(values.length, size);
+    },
+    latest: () => [...values],
+  };
+}

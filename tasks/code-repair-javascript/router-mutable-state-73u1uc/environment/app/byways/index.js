@@ -1,0 +1,3 @@
+export { parseQuery, writeQuery } from "./query.js";
+export { Router } from "./router.js";
+export { anchorOf } from "./slug.js";
