@@ -118,7 +118,7 @@ function wrongSolutions(
     "first-page-only": client("first-page-only", "test_later_pages"),
     "new-key-each-try": client("new-key-each-try", "test_lost_answers", "test_nothing_is_done_twice"),
     "gives-up-when-limited": client("gives-up-when-limited"),
-    ...(sorted.edited.length > 0 ? { "keeps-stale-copy": client("keeps-stale-copy", "test_edited") } : {}),
+    ...(drawn.isStaleWrong ? { "keeps-stale-copy": client("keeps-stale-copy", "test_edited") } : {}),
     ...Object.fromEntries(rules),
     "says-it-is-done": nothing({ solve: `echo '{"done": true}' > /app/result.json\necho "All done."\n` }),
     "writes-the-database": nothing({

@@ -74,6 +74,8 @@ export interface DrawnRequest {
   readonly edges: readonly string[];
   /** Main records that a colleague edits meanwhile, of which effects are wanted. */
   readonly edited: readonly string[];
+  /** Whether it is wrong to send a refused write again for the new version, without a look at the record. */
+  readonly isStaleWrong: boolean;
   /** Python after the client: it acts through `api`. */
   readonly solve: string;
   readonly flaws: readonly RuleFlaw[];

@@ -1,6 +1,8 @@
 /** All kinds of request. */
 import type { RequestKind } from "../request.ts";
+import { CLOSE } from "./close.ts";
 import { MERGE } from "./merge.ts";
 import { REFUND } from "./refund.ts";
+import { RELABEL } from "./relabel.ts";
 
-export const KINDS: readonly RequestKind[] = [MERGE, REFUND];
+export const KINDS: readonly RequestKind[] = [CLOSE, MERGE, REFUND, RELABEL];

@@ -1,6 +1,6 @@
 /** Merge duplicate tickets: which are duplicates, which one goes on, and what it takes over from the others. */
 import type { Random } from "../../../../src/core/random.ts";
-import type { DrawnRequest, RequestDials, RequestKind, RuleFlaw, Value, Wanted } from "../request.ts";
+import type { DrawnRequest, RequestDials, RequestKind, RuleFlaw, Wanted } from "../request.ts";
 import { spotsOf } from "../spots.ts";
 import { DESKS, drawComments, drawDesk, drawTicket, PRIORITIES, TICKETS, type TicketRow } from "../worlds/tickets.ts";
 import { dayAfter, drawToday } from "../worlds/words.ts";
@@ -15,7 +15,8 @@ interface Rules {
   readonly code: string;
 }
 
-type Edits = ReadonlyMap<string, Partial<TicketRow>>;
+/** What a colleague changes meanwhile, by ticket. */
+type Edits = ReadonlyMap<string, TicketEdit>;
 
 export const MERGE: RequestKind = {
   name: "merge",
@@ -31,8 +32,12 @@ export const MERGE: RequestKind = {
     const today = drawToday(surface);
     const desk = drawDesk(surface.fork("desk"));
     const { tickets, marks } = drawTickets(surface, dials, rules, today, desk);
-    const edits: Edits = new Map([
-      ...(dials.faults >= 2 ? [[marks.edited, { labels: [...marks.editedLabels, "callback"] }] as const] : []),
+    // The ticket that goes on is written only where it takes something over; else the edit is of the other one.
+    const edit = rules.takesLabels
+      ? ([marks.edited, { labels: [...marks.editedLabels, "callback"] }] as const)
+      : ([marks.editedOther, { priority: "urgent" }] as const);
+    const edits: Edits = new Map<string, TicketEdit>([
+      ...(dials.faults >= 2 ? [edit] : []),
       ...(dials.faults >= 3 ? [[marks.solved, { status: "solved" }] as const] : []),
     ]);
     return {
@@ -54,13 +59,14 @@ export const MERGE: RequestKind = {
       faults: {
         edits: [...edits].map(([id, set]) => ({
           record: `tickets/${id}`,
-          set: set as Readonly<Record<string, Value>>,
+          set: { ...set },
         })),
         losses: marks.lost.map((id) => ({ path: "/v1/notes", where: { subject: `tickets/${id}` } })),
       },
       main: "tickets",
       edges: marks.edges,
       edited: [...edits.keys()],
+      isStaleWrong: rules.takesLabels && edits.size > 0,
       solve: solveOf(rules),
       flaws: flawsOf(rules),
     };
@@ -100,7 +106,7 @@ function drawTickets(
   const edges = [spots.later(ticket(3, 6)), spots.later(ticket(3, 6))];
   const spelled = [spots.later(ticket(4, 9)), spots.later(ticket(4, 3, { reference: ` ord-${numbers[4]} ` }))];
   const edited = spots.later(ticket(5, 12, { labels: ["beta"] }));
-  spots.later(ticket(5, 4, { labels: ["vip"], priority: "high" }));
+  const editedOther = spots.later(ticket(5, 4, { labels: ["vip"], priority: "high" }));
   // A third one that a colleague may solve meanwhile; it has nothing to hand over.
   spots.later(ticket(6, 11));
   spots.later(ticket(6, 8));
@@ -126,6 +132,7 @@ function drawTickets(
       lost: random.fork("lost").float() < 0.5 ? lost : [idAt(survivor1), idAt(survivor2)],
       edges: [...edges, ...spelled].map(idAt),
       edited: idAt(edited),
+      editedOther: idAt(editedOther),
       editedLabels: tickets[edited]?.labels ?? [],
       solved: idAt(solved),
     },
@@ -144,31 +151,23 @@ function wantedOf(tickets: readonly TicketRow[], rules: Rules, edits: Edits): Wa
     const [first, ...rest] = group.sort((a, b) => (`${a.opened_on} ${a.id}` < `${b.opened_on} ${b.id}` ? -1 : 1));
     if (first === undefined || rest.length === 0) return [];
     const now = (row: TicketRow): TicketRow => ({ ...row, ...edits.get(row.id) });
-    const merged = rest.filter((row) => isLive(now(row)));
+    const merged = rest.map(now).filter(isLive).sort(byId);
     const solved = rest.filter((row) => !isLive(now(row)));
     const survivor = now(first);
-    const labels = merged
-      .sort((a, b) => (a.id < b.id ? -1 : 1))
-      .reduce<readonly string[]>(
-        (all, row) => [...all, ...row.labels.filter((label) => !all.includes(label))],
-        survivor.labels,
-      );
+    const labels = [...survivor.labels];
+    for (const label of merged.flatMap((row) => row.labels)) if (!labels.includes(label)) labels.push(label);
     const rank = Math.max(...[survivor, ...merged].map(({ priority }) => PRIORITIES.indexOf(priority)));
     const priority = PRIORITIES[rank] ?? "normal";
     const fields = {
-      ...(edits.has(first.id) || (rules.takesLabels && labels.length > first.labels.length)
-        ? { labels: rules.takesLabels ? labels : survivor.labels }
-        : {}),
+      ...(rules.takesLabels && labels.length > first.labels.length ? { labels } : {}),
       ...(rules.takesPriority && priority !== first.priority ? { priority } : {}),
     };
-    // An edit comes with a write of the survivor; where none is called for, it never comes.
-    const isWritten = rules.takesLabels || (rules.takesPriority && priority !== first.priority);
     const about = first.id;
     return [
       ...merged.map((row) => ({
         table: "tickets",
         id: row.id,
-        fields: { status: "merged", merged_into: first.id },
+        fields: { status: "merged", merged_into: first.id, ...edits.get(row.id) },
         about: row.id,
         aspect: "merges",
       })),
@@ -179,7 +178,7 @@ function wantedOf(tickets: readonly TicketRow[], rules: Rules, edits: Edits): Wa
         about: row.id,
         aspect: "merges",
       })),
-      ...(isWritten && Object.keys(fields).length > 0
+      ...(Object.keys(fields).length > 0
         ? [{ table: "tickets", id: first.id, fields, about, aspect: "survivors" }]
         : []),
       {
@@ -191,6 +190,10 @@ function wantedOf(tickets: readonly TicketRow[], rules: Rules, edits: Edits): Wa
       },
     ];
   });
+}
+
+function byId(a: TicketRow, b: TicketRow): number {
+  return a.id < b.id ? -1 : 1;
 }
 
 function policyOf({ takesPriority, takesLabels, heldBy, code }: Rules): readonly string[] {
@@ -231,8 +234,9 @@ for group in groups.values():
     first, *rest = sorted(group, key=lambda row: (row["opened_on"], row["id"]))
     merged = []
     for other in sorted(rest, key=lambda row: row["id"]):
-        if write("tickets/" + other["id"], lambda row: ("POST", "/merge", {"into": first["id"]}) if is_live(row) else None):
-            merged.append(other)
+        gone = write("tickets/" + other["id"], lambda row: ("POST", "/merge", {"into": first["id"]}) if is_live(row) else None)
+        if gone is not None:
+            merged.append(gone)
     if not merged:
         continue
 

@@ -55,6 +55,7 @@ export const REFUND: RequestKind = {
         ...(rules.limitCents > 0 ? [marks.atLimit] : []),
       ],
       edited: [...edited.keys()],
+      isStaleWrong: edits.length > 0,
       solve: solveOf(product.title, rules),
       flaws: flawsOf(rules),
     };

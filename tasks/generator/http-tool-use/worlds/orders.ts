@@ -3,7 +3,7 @@ import type { Random } from "../../../../src/core/random.ts";
 import type { Row, World } from "../request.ts";
 import { dayAfter, PEOPLE } from "./words.ts";
 
-const SERVER = String.raw`
+const SERVER = `
 def check_city(body):
     return text_of(body, "city", 60)
 

@@ -104,6 +104,13 @@ export interface TicketRow {
   readonly [field: string]: string | null | readonly string[];
 }
 
+/** What a colleague changes of a ticket meanwhile. */
+export interface TicketEdit {
+  readonly labels?: readonly string[];
+  readonly priority?: string;
+  readonly status?: string;
+}
+
 /** Requesters, in an order of no meaning, and agents of a desk. */
 export function drawDesk(random: Random) {
   const names = random.fork("people").shuffle(PEOPLE);
