@@ -27,7 +27,9 @@ export function sortedWanted(drawn: DrawnRequest): Sorted {
   const firstPage = new Set((tables[main] ?? []).slice(0, PAGE).map(({ id }) => id));
   const isLost = ({ id, fields }: Wanted): boolean =>
     id === null &&
-    faults.losses.some(({ where }) => Object.entries(where).every(([field, value]) => fields[field] === value));
+    faults.losses.some(({ where }) =>
+      Object.entries(where).every(([field, value]) => JSON.stringify(fields[field]) === JSON.stringify(value)),
+    );
   const lost = wanted.filter(isLost);
   const others = wanted.filter((row) => !isLost(row));
   const ofEdited = others.filter(({ about }) => edited.includes(about));

@@ -4,5 +4,7 @@ import { CLOSE } from "./close.ts";
 import { MERGE } from "./merge.ts";
 import { REFUND } from "./refund.ts";
 import { RELABEL } from "./relabel.ts";
+import { REPLACE } from "./replace.ts";
+import { RESCHEDULE } from "./reschedule.ts";
 
-export const KINDS: readonly RequestKind[] = [CLOSE, MERGE, REFUND, RELABEL];
+export const KINDS: readonly RequestKind[] = [CLOSE, MERGE, REFUND, RELABEL, REPLACE, RESCHEDULE];

@@ -2,7 +2,16 @@
 import type { Random } from "../../../../src/core/random.ts";
 import type { DrawnRequest, RequestDials, RequestKind, RuleFlaw, Wanted } from "../request.ts";
 import { spotsOf } from "../spots.ts";
-import { DESKS, drawComments, drawDesk, drawTicket, PRIORITIES, TICKETS, type TicketRow } from "../worlds/tickets.ts";
+import {
+  DESKS,
+  drawComments,
+  drawDesk,
+  drawTicket,
+  PRIORITIES,
+  TICKETS,
+  type TicketEdit,
+  type TicketRow,
+} from "../worlds/tickets.ts";
 import { dayAfter, drawToday } from "../worlds/words.ts";
 
 interface Rules {
