@@ -41,7 +41,7 @@ export const generator: FolderGenerator = {
   family: "queue-work",
   version: 1,
   dials: {
-    kinds: { min: 2, max: 7, step: 1, meaning: "how many kinds of jobs, the plainer first, may be drawn" },
+    kinds: { min: 5, max: 7, step: 1, meaning: "how many kinds of jobs, the plainer first, may be drawn" },
     deliveries: { min: 3, max: 5, step: 1, meaning: "deliveries before a message of an unknown key is given up" },
   },
   draw({ dials: { kinds = 7, deliveries = 4 }, random }) {
@@ -182,7 +182,8 @@ function wrongSolutions(job: Job, random: Random): Readonly<Record<string, Draft
 function limitOf(job: Job, fails: Flaw["fails"]): Pick<DraftWrong, "rewardMax" | "failsTier"> {
   const share = (tier: Tier) => WEIGHTS[tier] * (1 - (fails[tier]?.length ?? 0) / testsOf(job, tier).length);
   const earned = fails.unit === undefined ? share("unit") + share("integration") + share("boundary") : share("unit");
-  const failsTier = fails.unit === undefined ? "boundary" : "unit";
+  const failsTier =
+    (["unit", "boundary", "integration"] as const).find((tier) => fails[tier] !== undefined) ?? "boundary";
   return { rewardMax: Math.ceil(earned * 10_000 - 1e-6) / 10_000, failsTier };
 }
 
@@ -197,7 +198,7 @@ function configOf(job: Job, dials: Readonly<Record<string, number>>): Readonly<R
   return {
     task: { description: `${kind.description}.`, keywords: ["nats", "queue", "python", kind.name] },
     agent: { timeout_sec: 1_800 },
-    verifier: { timeout_sec: 600 },
+    verifier: { timeout_sec: 900 },
     environment: { cpus: 1, memory_mb: 512, storage_mb: 256, workdir: "/app" },
     sandlot: {
       family: "queue-work",

@@ -187,7 +187,7 @@ def listed(found):
 class QueueTest(unittest.TestCase):
     maxDiff = 2000
 
-    def queue(self, batches, directory, faults=(), known_later=None, seconds=60):
+    def queue(self, batches, directory, faults=(), known_later=None, seconds=25):
         """Runs the program once for each batch and holds all that it left against the model."""
         order = {
             **ORDER, "directory": directory, "faults": list(faults), "seconds": seconds,
@@ -287,7 +287,7 @@ class TestMany(QueueTest):
     def test_some_hundred_messages(self):
         draw = random("many")
         directory = drawn_directory(draw, 9)
-        self.queue([mixture(draw, directory, 260)], directory)
+        self.queue([mixture(draw, directory, 180)], directory, seconds=75)
 
     def test_two_starts(self):
         draw = random("two starts")
@@ -325,9 +325,9 @@ class TestFaults(QueueTest):
         self.ended("letter", [{"at": "letter", "nth": 1, "do": "kill-and-pass"}], count=3, poison=1)
 
     def test_ended_again_and_again(self):
-        places = sorted(random("again").sample(range(2, 26), 4))
-        kinds = ["kill", "kill-and-pass", "kill", "kill"]
-        self.ended("again", [{"at": "ack", "nth": nth, "do": do} for nth, do in zip(places, kinds)], count=30)
+        places = sorted(random("again").sample(range(2, 22), 3))
+        kinds = ["kill", "kill-and-pass", "kill"]
+        self.ended("again", [{"at": "ack", "nth": nth, "do": do} for nth, do in zip(places, kinds)], count=25)
 
     def test_unknown_until_the_limit(self):
         draw = random("unknown")

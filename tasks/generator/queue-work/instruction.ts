@@ -14,7 +14,7 @@ export function instructionOf(job: Job): string {
     `A good message is a JSON object in UTF-8 with these fields; further fields are ignored.\n\n${fields.join("\n")}\n\n   Strings are not empty. An integer is a JSON number without fraction or exponent; true and false are no integers. All else is malformed.`,
     `**Dead letters.** A malformed message becomes a dead letter with the reason \`${job.malformed}\` at its first delivery. A dead letter is published on \`${job.deadSubject}\`, once for each message, as a JSON object: \`sequence\` (the message's sequence number in \`${job.stream}\`), \`reason\`, \`deliveries\` (how often the message had been delivered by then, as the broker counts) and \`text\` (the data, decoded as UTF-8 with what cannot be decoded replaced, as Python's \`errors="replace"\` does). The message itself is then settled with the broker for good.`,
     `**Duplicates.** A good message whose \`${id}\` has taken effect before is settled and does nothing more. Ids of dead letters do not count as having taken effect.`,
-    `**Unknown.** \`FOLDER/${job.directory}.json\` is a JSON object that has for each known \`${kind.key}\` ${kind.known}. It may change at any time, and what it says when a message is handled counts. A good message, no duplicate, whose \`${kind.key}\` is not in it is given back to the broker to be delivered again about 0.2 seconds later. At its delivery number ${job.deliveries} it becomes a dead letter with the reason \`${job.unknown}\` instead.`,
+    `**Unknown.** \`FOLDER/${job.directory}.json\` is a JSON object that has for each known \`${kind.key}\` ${kind.known}. It may change at any time, and what it says when a message is handled counts. A good message, no duplicate, whose \`${kind.key}\` is not in it is given back to the broker (a negative acknowledgement), to be delivered again about 0.2 seconds later. At its delivery number ${job.deliveries} it becomes a dead letter with the reason \`${job.unknown}\` instead.`,
     ...kind.rules,
     `The effects are kept in the SQLite database \`FOLDER/${job.database}\`, which the program makes where it is missing, with the tables that are named here even where nothing took effect. The table \`${job.handled}\` has the column \`id\` and one row for the \`${id}\` of each message that took effect. You may add tables of your own.`,
     ...(kind.isOrdered
@@ -42,7 +42,8 @@ ${rules.map((rule, index) => `${index + 1}. ${rule}`).join("\n")}
 
 A broker runs on port 4222 with a few messages, some of them bad, and \`/app/state/${job.directory}.json\` is there. When your program is
 ready, run \`python3 /app/${job.program}.py 4222 /app/state\`; the tables in \`/app/state/${job.database}\` are graded. The program is also graded on
-other brokers, with up to 400 messages in a stream, each run within 60 seconds.
+other brokers, with up to 300 messages in a stream; each test takes 20 seconds at most, kills and restarts included, and 60 where there are
+more than 100 messages.
 
 There is Python 3 with its standard library, and a small client in \`${LIBRARY_FOLDER}/jetstream.py\`: its docstrings say how it is used. Programs
 may import it from there. \`nats-server\` is there too, so that you can start a broker of your own, with

@@ -69,10 +69,7 @@ def edges(random):
 `,
     flaws: {
       "sends-to-the-author": { from: ` - {body["${author}"]}`, to: "" },
-      "sends-twice-to-who-is-named-twice": {
-        from: `for name in sorted(set(value) - {body["${author}"]}):`,
-        to: `for place, name in enumerate(value):\n        if name == body["${author}"]:\n            continue`,
-      },
+      "trims-the-text": { from: `"${text}": body["${text}"]`, to: `"${text}": body["${text}"].strip()` },
       "one-id-for-all": { from: `once(f"{body[ID]} {name}")`, to: "once(body[ID])" },
     },
   };
