@@ -58,7 +58,8 @@ def every(path):
 
 
 def make(path, body):
-    status, answer = call("POST", path, body, key=f"{path} {json.dumps(body, sort_keys=True)}")
+    key = hashlib.sha256(f"{path} {json.dumps(body, sort_keys=True)}".encode()).hexdigest()
+    status, answer = call("POST", path, body, key=key)
     if status not in (200, 201):
         raise SystemExit(f"{path}: {status} {answer}")
     return answer
@@ -111,8 +112,8 @@ export function solveScript(
 ): string {
   const { isCurl = false, flaw } = options;
   const imports = isCurl
-    ? "import json\nimport subprocess\nimport time"
-    : "import json\nimport time\nimport urllib.error\nimport urllib.request";
+    ? "import hashlib\nimport json\nimport subprocess\nimport time"
+    : "import hashlib\nimport json\nimport time\nimport urllib.error\nimport urllib.request";
   const client = CLIENT.replace("LIMIT", isCurl ? "7" : "20");
   const flawed = flaw === undefined ? client : replaced(client, ...FLAWS[flaw]);
   const program = `${imports}\nfrom datetime import date, timedelta\n\nBASE = "${base}"\n\n${isCurl ? CURL : URLLIB}\n${flawed}\n\n${solve.trim()}\n`;

@@ -45,7 +45,7 @@ export const REPLACE: RequestKind = {
     const shop = drawShop(surface.fork("shop"));
     const [old, drawnNext, drawnOther] = surface.fork("products").shuffle(shop.products);
     if (old === undefined || drawnNext === undefined || drawnOther === undefined) throw new RangeError("no products");
-    const next = { ...drawnNext, stock: structure.integer(9, 12) };
+    const next = { ...drawnNext, stock: structure.integer(3, 4) };
     const other = { ...drawnOther, stock: 30 };
     const today = drawToday(surface);
     const scene: Scene = { rules, old, next, other, today };
@@ -126,10 +126,8 @@ function drawOrders(random: Random, dials: RequestDials, scene: Scene, customers
   const lostLater = spots.later(order(3));
   const edges = [spots.later(order(next.stock)), spots.later(order(next.stock + 1))];
   if (rules.piecesMax > 0) {
-    edges.push(
-      spots.later(order(rules.piecesMax)),
-      spots.later(order(rules.piecesMax - 1, { lines: [line(old, rules.piecesMax - 1), line(other, 2)] })),
-    );
+    const pieces = (count: number) => order(2, { lines: [line(old, 2), line(other, count - 2)] });
+    edges.push(spots.later(pieces(rules.piecesMax)), spots.later(pieces(rules.piecesMax + 1)));
   }
   spots.later(order(1, { lines: [line(other, 1), line(old, 1), line(other, 2)] }));
   const edited = spots.later(order(2));

@@ -1,0 +1,12 @@
+"""What a clerk does who meets nothing unusual."""
+import unittest
+
+from support import state
+
+
+class TestUnit(unittest.TestCase):
+    def test_labels(self):
+        self.assertEqual(state.missing("labels"), [])
+
+    def test_notes(self):
+        self.assertEqual(state.missing("notes"), [])
