@@ -341,7 +341,9 @@ class TestFaults(QueueTest):
         later = drawn_directory(draw)
         name, *others = sorted(later)
         directory = {key: later[key] for key in others}
-        bodies = drawn_bodies(draw, directory, 4) + drawn_bodies(draw, {name: later[name]}, 1, 4)
+        # More of the same key, and of others, come behind the first that must wait: where order counts they wait, too.
+        waiting = drawn_bodies(draw, {name: later[name]}, 4, 2)
+        bodies = drawn_bodies(draw, directory, 2) + waiting + drawn_bodies(draw, directory, 4, 6)
         faults = [{"at": "nak", "nth": 1, "do": "learn", "directory": later}]
         self.queue([messages(draw, bodies)], directory, faults, later)
 
