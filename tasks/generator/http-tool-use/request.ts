@@ -10,7 +10,7 @@ export type Value = string | number | null | readonly string[] | readonly Readon
 
 export type Row = Readonly<Record<string, Value>> & { readonly id: string };
 
-export type Tables = Readonly<Record<string, readonly Row[]>>;
+type Tables = Readonly<Record<string, readonly Row[]>>;
 
 /** One row that must have changed, or be there anew, in the end. */
 export interface Wanted {
@@ -26,7 +26,7 @@ export interface Wanted {
 }
 
 /** What the server has in store for a record. */
-export interface Faults {
+interface Faults {
   /** A colleague's edit, made just before the first write that names the record's version. */
   readonly edits: readonly { readonly record: string; readonly set: Readonly<Record<string, Value>> }[];
   /** Creations below this path, of such a row, whose first answer is lost. */

@@ -2,7 +2,7 @@
 import type { Random } from "../../../src/core/random.ts";
 import { PAGE } from "./request.ts";
 
-export interface Spots<T> {
+interface Spots<T> {
   /** Puts what is given on the first page, at a place that is still free; gives the place. */
   first(given: T): number;
   /** The same after the first page. */

@@ -152,7 +152,7 @@ export function drawOrder(random: Random, index: number, today: string, given: P
   };
 }
 
-export interface Line {
+interface Line {
   readonly product_id: string;
   readonly quantity: number;
   readonly unit_cents: number;

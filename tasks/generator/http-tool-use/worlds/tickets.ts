@@ -87,7 +87,7 @@ const TROUBLES = [
   "Slow since Monday",
   "Lost a file",
 ];
-export const LABELS = ["web", "mobile", "beta", "phone", "vip", "follow-up"];
+const LABELS = ["web", "mobile", "beta", "phone", "vip", "follow-up"];
 export const PRIORITIES = ["low", "normal", "high", "urgent"];
 
 export interface TicketRow {
