@@ -1,0 +1,135 @@
+cat > /app/pipeline.py <<'PROGRAM'
+"""Loads entries of all days into a database."""
+
+import csv
+import json
+import re
+import sqlite3
+import sys
+from datetime import date, datetime, timedelta, timezone
+from pathlib import Path
+
+COLUMNS = ["entry","crew","booked_at","hours","revision","note"]
+
+
+def files_of(incoming):
+    return sorted(path for path in incoming.iterdir() if path.suffix in (".csv", ".jsonl"))
+
+
+def read_areas(reference):
+    with open(reference, encoding="utf-8", newline="") as file:
+        return {row["crew"]: row["site"] for row in csv.DictReader(file)}
+
+
+def lines_of(path):
+    for number, raw in enumerate(path.read_bytes().split(b"\n"), 1):
+        if raw and not (number == 1 and path.suffix == ".csv"):
+            yield number, raw
+
+def split_line(text):
+    return next(csv.reader([text], delimiter=","))
+
+
+def read_record(path, raw):
+    """The record of a line, or why there is none."""
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return "encoding"
+    if path.suffix == ".csv":
+        fields = split_line(text)
+        if len(fields) != len(COLUMNS):
+            return "shape"
+        values = dict(zip(COLUMNS, fields))
+    else:
+        try:
+            values = json.loads(text)
+        except ValueError:
+            return "shape"
+        if not isinstance(values, dict) or not all(isinstance(values.get(name), str) for name in COLUMNS):
+            return "shape"
+    if values["entry"] == "" or not re.fullmatch("[0-9]{1,9}", values["revision"]):
+        return "shape"
+    at = parse_when(values["booked_at"])
+    if at is None:
+        return "when"
+    amount = parse_amount(values["hours"])
+    if amount is None:
+        return "amount"
+    return {
+        "key": values["entry"],
+        "group": values["crew"],
+        "at": at,
+        "day": at[:10],
+        "amount": amount,
+        "revision": int(values["revision"]),
+        "note": values["note"],
+    }
+
+def parse_when(text):
+    if not re.fullmatch("[0-9]{1,10}", text):
+        return None
+    moment = datetime.fromtimestamp(int(text), timezone.utc)
+    return moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+def parse_amount(text):
+    match = re.fullmatch("(-?)([0-9]+)(?:[.]([0-9]{1,2}))?", text)
+    if match is None:
+        return None
+    hundredths = int(match[2]) * 100 + int((match[3] or "0").ljust(2, "0"))
+    return -hundredths if match[1] else hundredths
+
+def reason_of(record, path, areas):
+    return None
+
+def settle(records, rejects):
+    kept = {}
+    for record in records:
+        kept.setdefault(record["key"], record)
+    return list(kept.values())
+
+
+def extra_of(rows):
+    return max([0, *(row["amount"] for row in rows)])
+
+
+def main(incoming, reference, database):
+    areas = read_areas(reference)
+    rejects, records = [], []
+    for path in files_of(incoming):
+        for number, raw in lines_of(path):
+            record = read_record(path, raw)
+            reason = record if isinstance(record, str) else reason_of(record, path, areas)
+            if reason:
+                rejects.append((path.name, number, reason))
+            else:
+                records.append({**record, "file": path.name, "line": number})
+    facts = settle(records, rejects)
+    groups = {}
+    for fact in facts:
+        groups.setdefault((fact["day"], areas.get(fact["group"], "unknown")), []).append(fact)
+    daily = [
+        (day, area, len(rows), sum(row["amount"] for row in rows), extra_of(rows))
+        for (day, area), rows in groups.items()
+    ]
+    store(database, facts, daily, rejects)
+
+
+def store(database, facts, daily, rejects):
+    with sqlite3.connect(database) as connection:
+        for table in ("entries", "daily", "rejects"):
+            connection.execute(f"DROP TABLE IF EXISTS {table}")
+        connection.execute("CREATE TABLE entries (entry TEXT PRIMARY KEY, crew TEXT, day TEXT, at TEXT, hours INTEGER, note TEXT)")
+        connection.execute("CREATE TABLE daily (day TEXT, site TEXT, count INTEGER, total INTEGER, highest INTEGER)")
+        connection.execute("CREATE TABLE rejects (file TEXT, line INTEGER, reason TEXT)")
+        connection.executemany(
+            "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)",
+            [tuple(fact[name] for name in ("key", "group", "day", "at", "amount", "note")) for fact in facts],
+        )
+        connection.executemany("INSERT INTO daily VALUES (?, ?, ?, ?, ?)", daily)
+        connection.executemany("INSERT INTO rejects VALUES (?, ?, ?)", rejects)
+
+
+main(*map(Path, sys.argv[1:4]))
+PROGRAM
+python3 /app/pipeline.py /app/incoming /app/reference.csv /app/warehouse.db
