@@ -27,7 +27,7 @@ export function addTaskGenerate(task: Command): void {
     .option("--dial <name=value>", "sets a dial; may be given again", dial, {})
     .addHelpText(
       "after",
-      "\nExample:\n  sandlot task generate tasks/generator/sql-query --out my-tasks --count 5 --dial tables=6\n",
+      "\nExample:\n  sandlot task generate tasks/generator/data-pipeline --out my-tasks --count 5 --dial rules=4\n",
     )
     .action(action(generate));
 }

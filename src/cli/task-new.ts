@@ -18,7 +18,7 @@ export function addTaskNew(task: Command): void {
     .argument("<name>", "kebab-case name of your task")
     .option("--out <folder>", "folder to write the task's folder into", ".")
     .option("--seed <number>", "another seed begins with another task", wholeNumber(0), 1)
-    .addHelpText("after", "\nExample:\n  sandlot task new sql-query late-orders --out my-tasks\n")
+    .addHelpText("after", "\nExample:\n  sandlot task new data-pipeline late-orders --out my-tasks\n")
     .action(action(newTask));
 }
 

@@ -45,7 +45,7 @@ const weightError = "must be a number from 0 to 1000; write a number such as 1.0
 const entry = z.object(
   {
     path: text("tasks/sql-query").optional(),
-    generator: text("tasks/generator/sql-query").optional(),
+    generator: text("tasks/generator/data-pipeline").optional(),
     split: z.enum(SET_SPLITS, { error: `must be one of ${SET_SPLITS.join(", ")}; write one of them` }).optional(),
     weight: z
       .number({ error: weightError })
