@@ -55,6 +55,12 @@ function walk(folder: string): Source[] {
   });
 }
 
+/** Of a task that a generator wrote; its sources are the generator's. */
+function isDrawn(path: string): boolean {
+  const folder = /^tasks\/(?!generator\/)[^/]+\/[^/]+\//.exec(path)?.[0];
+  return folder !== undefined && readFileSync(join(ROOT, folder, "task.toml"), "utf8").includes("[sandlot.generator]");
+}
+
 function isTypeScript(path: string): boolean {
   return path.endsWith(".ts");
 }
@@ -128,6 +134,7 @@ test("src/index.ts is the only barrel of the product", () => {
 
 test(`no file is over ${LINES_MAX} lines`, () => {
   const long = sources
+    .filter(({ path }) => !isDrawn(path))
     .filter(({ text }) => text.split("\n").length - 1 > LINES_MAX)
     .map(({ path, text }) => `${path}: ${text.split("\n").length - 1} lines`);
   expect(long).toEqual([]);

@@ -100,3 +100,10 @@ export function tomlWith(piece: string, replacement: string): Readonly<Record<st
   if (!text.includes(piece)) throw new Error(`the good task.toml holds no ${piece}`);
   return { "task.toml": text.replace(piece, replacement) };
 }
+
+/** An image.toml on the host with one entry of `files`; a source alone gets a target. */
+export function image(...lines: readonly string[]): Changes {
+  return {
+    "environment/image.toml": `base = "host"\n[[files]]\n${["", ...lines].slice(1).join("\n")}\n${lines.length === 1 ? 'target = "/app/n"\n' : ""}`,
+  };
+}
