@@ -75,7 +75,7 @@ export const JAVASCRIPT: Language = {
   around: (packageName, count, random) => ({
     ".gitignore": "node_modules/\n*.log\n",
     "package.json": `${JSON.stringify({ private: true, type: "module", workspaces: [packageName], scripts: { test: "node --test" } }, null, 2)}\n`,
-    [`${packageName}/package.json`]: `${JSON.stringify({ name: packageName, version: "1.4.0", type: "module", exports: "./index.js" }, null, 2)}\n`,
+    [`${packageName}/package.json`]: `${JSON.stringify({ name: packageName, version: "1.4.0", type: "module", main: "./index.js" }, null, 2)}\n`,
     ...camelCased(
       fillers(JAVASCRIPT_FILLERS, count, random, (name) => ({
         source: `${packageName}/${name.replace("_", "-")}.js`,
