@@ -1,0 +1,9 @@
+cat > /app/query.sql <<'QUERY'
+SELECT p.id, p.name, count(DISTINCT e.id), coalesce(sum(l.quantity), 0)
+FROM guests p
+LEFT JOIN bills e ON e.guest_id = p.id
+LEFT JOIN servings l ON l.bill_id = e.id
+WHERE e.status = 'paid'
+GROUP BY p.id
+ORDER BY p.id
+QUERY

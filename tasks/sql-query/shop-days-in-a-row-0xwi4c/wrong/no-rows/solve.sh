@@ -1,0 +1,7 @@
+cat > /app/query.sql <<'QUERY'
+SELECT * FROM (
+WITH days AS (SELECT DISTINCT placed_on AS day FROM orders WHERE status = 'shipped' AND placed_on IS NOT NULL),
+marked AS (SELECT day, julianday(day) - row_number() OVER (ORDER BY day) AS island FROM days)
+SELECT min(day), max(day), count(*) FROM marked GROUP BY island ORDER BY count(*) DESC, min(day) LIMIT 1
+) WHERE 0
+QUERY
