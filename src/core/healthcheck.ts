@@ -1,7 +1,7 @@
 /** The tries of a task's health check as one command of the sandbox, so that each asks from where the service is. */
 import type { Healthcheck } from "./task.ts";
 
-/** Run as root in the work folder; ends with 0 as soon as one try did. */
+/** Run as root in the work folder; ends with 0 as soon as one try did, else with a last line on stderr that says which. */
 export interface HealthcheckCommand {
   readonly argv: readonly string[];
   /** All its tries take no longer. */
@@ -12,7 +12,7 @@ const LOOP = `end=$(($(date +%s) + $5)) failed=0
 while ! timeout "$2" sh -c "$1"; do
   if [ "$(date +%s)" -lt "$end" ]; then sleep "$6"; continue; fi
   failed=$((failed + 1))
-  [ "$failed" -ge "$4" ] && exit 1
+  [ "$failed" -ge "$4" ] && { echo "its health check never passed: $1" >&2; exit 1; }
   sleep "$3"
 done`;
 const MARGIN_MS = 5_000;

@@ -3,7 +3,6 @@
  * task's files, a script's files, set-up. A task whose only action is an answer never claims it. A set-up that fails is
  * the task's fault, not the policy's. Whoever opens this closes it; closing is idempotent.
  */
-
 import { Failure } from "../core/errors.ts";
 import { healthcheckCommand } from "../core/healthcheck.ts";
 import type { Runtime } from "../core/runtime.ts";
@@ -160,11 +159,8 @@ export class ActingSandbox {
     if (signal.aborted)
       throw new Failure("cancelled", "The episode was stopped during its health check.", { cause: signal.reason });
     if (result.exitCode === 0) return;
-    const said = new TextDecoder().decode(result.stderr.length > 0 ? result.stderr : result.stdout).trim();
-    throw new Failure(
-      "sandbox_unavailable",
-      `Task ${task.key}: its health check never passed: ${task.healthcheck.command}${said === "" ? "" : `\n${said.slice(-SETUP_DETAIL_CHARACTERS)}`}`,
-    );
+    const said = new TextDecoder().decode(result.stderr).trim().slice(-SETUP_DETAIL_CHARACTERS);
+    throw new Failure("sandbox_unavailable", `Task ${task.key}: ${said === "" ? result.verdict : said}`);
   }
 
   #setupFailure(what: string, output: Uint8Array | null): Failure {

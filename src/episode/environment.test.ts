@@ -49,6 +49,15 @@ test("the limits are told before the first turn, and nothing is claimed yet", as
   await environment.close();
 });
 
+test("what a task offers beside its tools is told before the first turn", async () => {
+  const { environment } = open({ ...greetTask(), skillsFolder: "/skills" });
+  const { messages } = await environment.reset({});
+  expect(messages[0]).toMatchObject({
+    text: expect.stringMatching(/^Be brief\.\n\nSkills lie in \/skills\.\n\nLimits: /),
+  });
+  await environment.close();
+});
+
 test("next is pure: the same result gives the same state, also later", async () => {
   const { environment } = open(greetTask());
   await environment.reset({});

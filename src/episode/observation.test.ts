@@ -1,7 +1,7 @@
 /** Observations: exact counts of what was left out, no control sequences, no byte over the budget. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { cleanText, leftText, observe, shownOutput } from "./observation.ts";
+import { cleanText, leftText, observe, offersOf, shownOutput } from "./observation.ts";
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
@@ -82,4 +82,19 @@ test("a character is never cut in two", () => {
 
 test("what is left reads the same on every machine", () => {
   expect(leftText({ turns: 1_000, tokens: 0, agentMs: 999 })).toBe("1,000 turns, 0 tokens, 0 s");
+});
+
+test("a task's servers and skills are told in one paragraph, and nothing where it has none", () => {
+  expect(offersOf({})).toEqual([]);
+  expect(
+    offersOf({
+      mcpServers: [
+        { name: "files", transport: "stdio", argv: ["/usr/bin/files-mcp", "--root", "/a b"] },
+        { name: "notes", transport: "sse", url: "http://127.0.0.1:8000/sse" },
+      ],
+      skillsFolder: "/skills",
+    }),
+  ).toEqual([
+    'MCP servers in this sandbox:\n- files: stdio, started by "/usr/bin/files-mcp" "--root" "/a b"\n- notes: sse, at http://127.0.0.1:8000/sse\nSkills lie in /skills.',
+  ]);
 });

@@ -2,11 +2,10 @@
  * What of `task.toml` the agent meets: user, work folder, variables, network, resources, what must answer before it
  * begins, and what it is offered beside its tools.
  */
+import type { ImageReference, SandboxLimits } from "../core/sandbox.ts";
 import type { Healthcheck, McpServer, Task } from "../core/task.ts";
 import { networkOf } from "./network-fields.ts";
-import type { TaskEnvironment } from "./task-environment.ts";
 import { cleanPath } from "./task-environment.ts";
-import { resourcesOf } from "./task-resources.ts";
 import type { TaskToml } from "./task-schema.ts";
 import type { TomlDocument } from "./task-toml.ts";
 import { wrong } from "./tiers.ts";
@@ -26,31 +25,41 @@ export type AgentSide = Pick<
   | "skillsFolder"
 >;
 
-/** Throws `task_invalid`. `imageWorkdir` is the folder that the image works in, where that is known. */
+/** What the image brings along. */
+export interface AgentImage {
+  readonly image: ImageReference;
+  /** The folder that it works in; null where that is not known. */
+  readonly workdir: string | null;
+}
+
+/** Throws `task_invalid`. */
 export function agentSideOf(
   document: TomlDocument<TaskToml>,
-  { image }: TaskEnvironment,
-  imageWorkdir: string | null,
+  { image, workdir }: AgentImage,
+  resources: SandboxLimits,
 ): AgentSide {
   const { environment, sandlot } = document.value;
   const { network, agentNetwork } = networkOf(document);
-  const servers = (environment?.mcp_servers ?? []).map((_server, index) => serverOf(document, index));
+  const servers = (environment?.mcp_servers ?? []).map((server, index) => serverOf(document, server, index));
   return {
     image,
-    workdir: workdirOf(document, imageWorkdir),
+    workdir: folderOf(document, "workdir", environment?.workdir ?? workdir ?? "/app"),
     agentUser: agentUserOf(document),
     envVars: environment?.env ?? {},
     network,
     ...(agentNetwork === null ? {} : { agentNetwork }),
-    resources: resourcesOf(document.value),
+    resources,
     isDeadlineShown: sandlot?.deadline_shown ?? true,
     ...(environment?.healthcheck === undefined ? {} : { healthcheck: healthcheckOf(environment.healthcheck) }),
     ...(servers.length === 0 ? {} : { mcpServers: servers }),
-    ...(environment?.skills_dir === undefined ? {} : { skillsFolder: skillsOf(document, environment.skills_dir) }),
+    ...(environment?.skills_dir === undefined
+      ? {}
+      : { skillsFolder: folderOf(document, "skills_dir", environment.skills_dir) }),
   };
 }
 
 type Declared = NonNullable<TaskToml["environment"]>;
+type Server = NonNullable<Declared["mcp_servers"]>[number];
 
 function healthcheckOf(declared: NonNullable<Declared["healthcheck"]>): Healthcheck {
   const ms = (seconds: number | undefined, unset: number): number => Math.round((seconds ?? unset) * 1_000);
@@ -64,16 +73,8 @@ function healthcheckOf(declared: NonNullable<Declared["healthcheck"]>): Healthch
   };
 }
 
-function serverOf(document: TomlDocument<TaskToml>, index: number): McpServer {
-  const {
-    name,
-    transport = "stdio",
-    url,
-    command,
-    args,
-  } = document.value.environment?.mcp_servers?.[index] ?? {
-    name: "",
-  };
+function serverOf(document: TomlDocument<TaskToml>, declared: Server, index: number): McpServer {
+  const { name, transport = "stdio", url, command, args } = declared;
   const isProgram = transport === "stdio";
   const needed = isProgram ? command : url;
   if (needed === undefined || needed === "" || (isProgram ? url : command) !== undefined) {
@@ -86,24 +87,13 @@ function serverOf(document: TomlDocument<TaskToml>, index: number): McpServer {
   return isProgram ? { name, transport, argv: [needed, ...(args ?? [])] } : { name, transport, url: needed };
 }
 
-function skillsOf(document: TomlDocument<TaskToml>, value: string): string {
+function folderOf(document: TomlDocument<TaskToml>, key: "workdir" | "skills_dir", value: string): string {
   const path = cleanPath(value);
   if (path !== null && path !== "/") return path;
-  throw wrong(document, ["environment", "skills_dir"], {
+  throw wrong(document, ["environment", key], {
     value,
     message: "is not an absolute folder of the sandbox",
-    remedy: 'write one without .., such as "/skills"',
-  });
-}
-
-function workdirOf(document: TomlDocument<TaskToml>, imageWorkdir: string | null): string {
-  const value = document.value.environment?.workdir ?? imageWorkdir ?? "/app";
-  const path = cleanPath(value);
-  if (path !== null && path !== "/") return path;
-  throw wrong(document, ["environment", "workdir"], {
-    value,
-    message: "is not an absolute folder of the sandbox",
-    remedy: 'write one without .. and other than /, such as "/app"',
+    remedy: `write one without .. and other than /, such as "${key === "workdir" ? "/app" : "/skills"}"`,
   });
 }
 

@@ -74,6 +74,36 @@ test("a script at the top of tests/ decides, beside what it reads, in the folder
   });
 });
 
+test("a table of ours must say itself that the script runs beside the product, and keeps our limits", async () => {
+  const ours = (lines: string): Changes => ({
+    ...PLAIN,
+    "task.toml": `schema_version = "1.4"\n\n[sandlot]\n${lines}\n`,
+  });
+  await withFolder(ours('family = "greeting"'), async (folder) => {
+    await expect(readTask(folder)).rejects.toThrow(/tests\/test\.sh: belongs to no tier/);
+  });
+  const tiered = {
+    ...ours('risk = ["in-process-tests"]\ntiers = [{ name = "unit", runner = "reward-file" }]'),
+    "tests/test.sh": null,
+    "tests/unit/test.sh": String(PLAIN["tests/test.sh"]),
+    "tests/manifest.json": '{"tests": [{"id": "unit/test.sh", "tier": "unit"}]}',
+  };
+  await withFolder(tiered, async (folder) => {
+    const { task } = await readTask(folder);
+    expect(task.resources).toMatchObject({ memoryBytes: 512 * 2 ** 20, diskBytes: 2 ** 30 });
+    expect([task.setup, task.network, task.agentNetwork]).toEqual([null, { mode: "off" }, undefined]);
+  });
+});
+
+test("a network that the agent keeps whole is not narrowed", async () => {
+  for (const mode of ["no-network", "public"]) {
+    const toml = `version = "1.0"\n[environment]\nnetwork_mode = "${mode}"\n[agent]\nnetwork_mode = "${mode}"\n`;
+    await withFolder({ ...PLAIN, "task.toml": toml }, async (folder) => {
+      expect((await readTask(folder)).task.agentNetwork).toBeUndefined();
+    });
+  }
+});
+
 test("the image is the one that is named, else what image.toml says in its place, which is told", async () => {
   const named = String(PLAIN["task.toml"]).replace('memory = "1G"', 'docker_image = "debian:bookworm"');
   await withFolder({ ...PLAIN, "task.toml": named }, async (folder) => {

@@ -12,8 +12,10 @@ import type { TomlDocument } from "./task-toml.ts";
 export const DOCKERFILE = "environment/Dockerfile";
 const SCRIPT = "tests/test.sh";
 const TIER = "unit";
-/** MiB that a task of another maker has where it does not say. */
-const ROOMY = { memory_mb: 2_048, storage_mb: 10_240 } as const;
+const SCRIPTED: NonNullable<TaskToml["sandlot"]> = {
+  risk: ["in-process-tests"],
+  tiers: [{ name: TIER, runner: "reward-file" }],
+};
 
 /** What the other readers are given. */
 export interface SettledFolder {
@@ -22,32 +24,22 @@ export interface SettledFolder {
 }
 
 /**
- * A script at the top of `tests/` is the one test of a tier; it may read what lies beside it, and its author accepted
- * that it runs beside the product. Where tiers are declared or have folders, the folder is left as it is.
+ * A script at the top of `tests/` is the one test of a tier, and may read what lies beside it. That it runs beside the
+ * product is taken as accepted in a task of another maker; one with a table of ours says so itself, in its tiers.
  */
 export function settleHarbor(files: readonly FolderFile[], document: TomlDocument<TaskToml>): SettledFolder {
   const { value } = document;
   const hasTiers = files.some(({ path }) => /^tests\/(?:build|unit|integration|boundary|performance)\//.test(path));
-  if (value.sandlot?.tiers !== undefined || hasTiers || !files.some(({ path }) => path === SCRIPT)) {
-    return { files, document };
-  }
+  if (value.sandlot !== undefined || hasTiers || !files.some(({ path }) => path === SCRIPT)) return { files, document };
   const manifest = JSON.stringify({ tests: [{ id: `${TIER}/test.sh`, tier: TIER }] });
   const moved = files
     .filter(({ path }) => path !== MANIFEST_FILE)
     .map((file) =>
       file.path.startsWith("tests/") ? { ...file, path: `tests/${TIER}/${file.path.slice("tests/".length)}` } : file,
     );
-  const risk = [...new Set([...(value.sandlot?.risk ?? []), "in-process-tests" as const])];
   return {
     files: [...moved, { path: MANIFEST_FILE, bytes: new TextEncoder().encode(manifest), isExecutable: false }],
-    document: {
-      ...document,
-      value: {
-        ...value,
-        environment: { ...ROOMY, ...value.environment },
-        sandlot: { ...value.sandlot, risk, tiers: [{ name: TIER, runner: "reward-file" }] },
-      },
-    },
+    document: { ...document, value: { ...value, sandlot: SCRIPTED } },
   };
 }
 

@@ -32,7 +32,7 @@ export function networkOf(document: TomlDocument<TaskToml>): TaskNetwork {
       remedy: "say the same, or more, under [environment]",
     });
   }
-  return { network, agentNetwork: own };
+  return { network, agentNetwork: isWider(network, own) ? own : null };
 }
 
 function policyOf(

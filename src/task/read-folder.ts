@@ -18,7 +18,7 @@ import { milestonesOf, type Refuse } from "./milestone-fields.ts";
 import { problemText, taskInvalid } from "./problem.ts";
 import { servicesOf } from "./services.ts";
 import { readEnvironment } from "./task-environment.ts";
-import { settleSpellings } from "./task-resources.ts";
+import { resourcesOf, settleSpellings } from "./task-resources.ts";
 import type { TaskToml } from "./task-schema.ts";
 import { readScripts } from "./task-scripts.ts";
 import { foundManifest, MANIFEST_FILE, type ManifestEntry, readTests } from "./task-tests.ts";
@@ -113,7 +113,8 @@ function assemble(folder: string, written: readonly FolderFile[], read: TomlDocu
   const milestones = milestonesOf(value.sandlot ?? {}, refuse);
   const judge = judgeOf(value.sandlot?.judge, refuse);
   const seed = value.sandlot?.grading_seed ?? "fresh";
-  const agentSide = agentSideOf(document, environment, dockerWorkdir(folder, written));
+  const imageWorkdir = dockerWorkdir(folder, written);
+  const agentSide = agentSideOf(document, { ...environment, workdir: imageWorkdir }, resourcesOf(read.value));
   const limits = limitsOf(value);
   const contract = contractOf(document);
   const threshold = value.sandlot?.threshold ?? 1;

@@ -22,6 +22,7 @@ const RESERVED = ["/tests", "/solution", "/artifacts", VISIBLE_FOLDER, "/proc", 
 const STORED_IMAGE = /^(?:recipe:[a-z0-9][a-z0-9-]*|debian:[a-z0-9].*|oci:[^\s]+|sha256:[0-9a-f]{64})$/;
 const IMAGE_FILE = "environment/image.toml";
 const SETUP_FILE = "environment/setup.sh";
+const ONE_SANDBOX = "asks for several containers, and all of a task runs in one";
 const COMPOSE = /^environment\/(?:docker-)?compose\.ya?ml$/;
 
 export interface TaskEnvironment {
@@ -59,13 +60,21 @@ export function readEnvironment(
 }
 
 function unusedWarning(folder: string, path: string): string {
-  const isRecipe = path === DOCKERFILE;
+  const file = `${folder}/${path}`;
+  if (path === DOCKERFILE) {
+    return problemText({
+      file,
+      message: "is not built, because image.toml says what stands for it",
+      remedy: "remove image.toml to have it built by a container engine",
+    });
+  }
+  if (COMPOSE.test(path)) {
+    return problemText({ file, message: ONE_SANDBOX, remedy: "start what is needed in setup.sh, or remove it" });
+  }
   return problemText({
-    file: `${folder}/${path}`,
-    message: isRecipe ? "is not built, because image.toml says what stands for it" : "is placed nowhere",
-    remedy: isRecipe
-      ? "remove image.toml to have it built by a container engine"
-      : "name it in files of environment/image.toml, or remove it",
+    file,
+    message: "is placed nowhere",
+    remedy: "name it in files of environment/image.toml, or remove it",
   });
 }
 
@@ -105,7 +114,7 @@ function engineImage(
   const compose = files.find(({ path }) => COMPOSE.test(path));
   throw taskInvalid({
     file: `${folder}/${compose?.path ?? IMAGE_FILE}`,
-    message: compose === undefined ? "is missing" : "asks for several containers, and all of a task runs in one",
+    message: compose === undefined ? "is missing" : ONE_SANDBOX,
     remedy: 'write environment/image.toml, with at least base = "host", and start what is needed in setup.sh',
   });
 }

@@ -40,24 +40,6 @@ function isAsked(value: unknown): boolean {
 
 const LEAVE_OUT = "leave it out, or wait for a version that serves it";
 
-function network(path: Path, mode: string | undefined, hosts: readonly string[] | undefined): readonly Refusal[] {
-  const remedy = 'write "no-network" or leave it out, and put what is needed into environment/';
-  return [
-    {
-      path: [...path, "network_mode"],
-      value: mode === "no-network" ? undefined : mode,
-      message: "is not served, because hidden tests run without a network",
-      remedy,
-    },
-    {
-      path: [...path, "allowed_hosts"],
-      value: hosts,
-      message: "is not served, because hidden tests run without a network",
-      remedy,
-    },
-  ];
-}
-
 /** Of a table of variables, those whose values name variables of the host. */
 function hostVariables(path: Path, variables: Readonly<Record<string, string>> = {}): readonly Refusal[] {
   return Object.entries(variables)
@@ -114,7 +96,15 @@ function gradingRefusals({ verifier, solution, steps }: TaskToml): readonly Refu
       message: "is not served, because the runner has a user of its own",
       remedy: 'write "verifier" or leave it out',
     },
-    ...network(["verifier"], verifier?.network_mode, verifier?.allowed_hosts),
+    ...[
+      { key: "network_mode", value: verifier?.network_mode === "no-network" ? undefined : verifier?.network_mode },
+      { key: "allowed_hosts", value: verifier?.allowed_hosts },
+    ].map(({ key, value }) => ({
+      path: ["verifier", key],
+      value,
+      message: "is not served, because hidden tests run without a network",
+      remedy: 'write "no-network" or leave it out, and put what is needed into environment/',
+    })),
   ];
 }
 

@@ -4,6 +4,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkAll } from "../../src/app-check.ts";
+import type { Evidence } from "../../src/core/finding.ts";
+import { readTaskFolder } from "../../src/task/read-folder.ts";
+import { openMachinery } from "../hacks/machinery.ts";
 
 const TIMEOUT_MS = 120_000;
 
@@ -37,6 +40,8 @@ healthcheck = { command = "test -e /srv/up", interval_sec = 0.1, timeout_sec = 5
     'import os\nfrom pathlib import Path\n\nassert Path("/app/greeting.txt").read_text().strip() == os.environ["EXPECTED"]\nassert Path("/srv/up").exists()\n',
 };
 
+const ASKS = 'import urllib.request; urllib.request.urlopen("http://no.example/", timeout=10)';
+
 let top = "";
 
 beforeAll(async () => {
@@ -61,8 +66,34 @@ test("has no verdict where its health check never passes, and says which", { tim
   const [report] = await check(folder);
   const oracle = report?.checks.find(({ id }) => id === "oracle-passes");
   expect(oracle?.status).toBe("not-assessed");
-  expect(oracle?.evidence).toMatch(/health check never passed: test -e \/srv\/never/);
+  expect(oracle?.evidence).toMatch(/its health check never passed: test -e \/srv\/never/);
 });
+
+test("leaves the agent only what is left of the network once set-up is done", { timeout: TIMEOUT_MS }, async () => {
+  const folder = join(top, "narrow");
+  await cp(join(top, "greet"), folder, { recursive: true });
+  const toml = await readFile(join(folder, "task.toml"), "utf8");
+  const listed = (part: string, ...hosts: readonly string[]): string =>
+    `[${part}]\nnetwork_mode = "allowlist"\nallowed_hosts = ${JSON.stringify(hosts)}`;
+  const wide = toml.replace("[environment]", listed("environment", "no.example", "other.example"));
+  expect(await refusals(folder, wide)).toEqual(["unresolved"]);
+  const narrow = wide.replace("[agent]", listed("agent", "other.example"));
+  expect(await refusals(folder, narrow)).toEqual(["not_listed"]);
+});
+
+/** Why an agent is not led to a host whose name nobody has. */
+async function refusals(folder: string, toml: string): Promise<readonly unknown[]> {
+  await writeFile(join(folder, "task.toml"), toml);
+  const machinery = openMachinery();
+  try {
+    const asks = { name: "asks", answer: null, files: [], commands: [`python3 -c '${ASKS}'; true`] };
+    const { document, bodies } = await machinery.episode({ task: await readTaskFolder(folder) }, asks);
+    const evidence = JSON.parse(new TextDecoder().decode(bodies.get(document.evidenceBlob ?? ""))) as Evidence;
+    return evidence.network?.attempts.map(({ reason }) => reason) ?? [];
+  } finally {
+    await machinery.close();
+  }
+}
 
 function check(folder: string) {
   const only = ["oracle-passes", "nop-fails"];

@@ -6,7 +6,7 @@
 import { drawnFolder } from "../draft.ts";
 import { type ImportedTask, type Importer, type ImportNote, slugOf } from "./import-contract.ts";
 import { textField } from "./read-source.ts";
-import { type Row, rowImporter } from "./row-importer.ts";
+import { type Row, type RowSource, rowImporter } from "./row-importer.ts";
 
 interface Question {
   readonly name: string;
@@ -21,7 +21,7 @@ export const verifiersRows: Importer = rowImporter({
   title: "verifiers JSON lines: prompt or question, answer",
   read: verifiersQuestion,
   nameOf,
-  taskOf: (question, source, { licence }) => taskOf(question, "verifiers", source, licence),
+  taskOf,
 });
 
 export const nemoRows: Importer = rowImporter({
@@ -29,7 +29,7 @@ export const nemoRows: Importer = rowImporter({
   title: "NeMo Gym JSON lines: responses_create_params, expected answer",
   read: nemoQuestion,
   nameOf,
-  taskOf: (question, source, { licence }) => taskOf(question, "nemo-gym", source, licence),
+  taskOf,
 });
 
 function nameOf(_row: Row | null, line: number): string {
@@ -108,12 +108,7 @@ const FORMS: Readonly<Record<Question["rule"], string>> = {
   pattern: "the answer on one line",
 };
 
-function taskOf(
-  { name, text, answer, rule, notes }: Question,
-  format: string,
-  source: string,
-  licence: string | null,
-): ImportedTask {
+function taskOf({ name, text, answer, rule, notes }: Question, { format, source, licence }: RowSource): ImportedTask {
   const right = rule === "pattern" ? null : answer;
   const drawn = drawnFolder({
     slug: slugOf(name),

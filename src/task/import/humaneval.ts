@@ -5,7 +5,7 @@
 import { type ImportedTask, type Importer, type ImportNote, slugOf } from "./import-contract.ts";
 import { pythonTask, writeCommand } from "./python-task.ts";
 import { textField } from "./read-source.ts";
-import { type Row, rowImporter } from "./row-importer.ts";
+import { type Row, type RowSource, rowImporter } from "./row-importer.ts";
 
 /** One problem, whichever of the two it came from. */
 interface Problem {
@@ -25,7 +25,7 @@ export const humaneval: Importer = rowImporter({
   title: "HumanEval JSON lines: prompt, canonical_solution, test",
   read: humanevalProblem,
   nameOf,
-  taskOf: (problem, source, { licence }) => taskOf(problem, "humaneval", source, licence),
+  taskOf,
 });
 
 export const mbpp: Importer = rowImporter({
@@ -33,7 +33,7 @@ export const mbpp: Importer = rowImporter({
   title: "MBPP JSON lines: text, code, test_list",
   read: mbppProblem,
   nameOf,
-  taskOf: (problem, source, { licence }) => taskOf(problem, "mbpp", source, licence),
+  taskOf,
 });
 
 const ASSERTS_MIN = 2;
@@ -109,7 +109,7 @@ function unknownNotes(row: Row, line: number, known: readonly string[]): readonl
     .map((field) => ({ kind: "unknown", field, line, text: "is no field of this format; it was left out" }));
 }
 
-function taskOf(problem: Problem, format: string, source: string, licence: string | null): ImportedTask {
+function taskOf(problem: Problem, { format, source, licence }: RowSource): ImportedTask {
   const { name, prompt, entry, prelude, asserts, solution } = problem;
   const [shown = "True", ...hidden] = asserts;
   const visible = `from solution import *  # noqa: F403\n\n${prelude}\nassert ${shown}\nprint("the visible example holds")\n`;

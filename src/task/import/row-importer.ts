@@ -12,8 +12,14 @@ export interface RowFormat<T> {
   read(row: Row, line: number): T | string;
   /** What the report calls a row. */
   nameOf(row: Row | null, line: number): string;
-  /** `source` is the file's name and the line. */
-  taskOf(read: T, source: string, options: ImportOptions): ImportedTask;
+  taskOf(read: T, row: RowSource): ImportedTask;
+}
+
+/** Where a row stands. */
+export interface RowSource extends ImportOptions {
+  readonly format: string;
+  /** The file's name and the line. */
+  readonly source: string;
 }
 
 /** A source is of the format when its first row can be read. */
@@ -28,7 +34,7 @@ export function rowImporter<T extends object>({ format, title, read, nameOf, tas
       for (const { line, value } of jsonRows(path)) {
         const found = value === null ? "is no JSON object" : read(value, line);
         if (typeof found === "string") skipped.push({ name: nameOf(value, line), line, reason: `The row ${found}.` });
-        else tasks.push(taskOf(found, `${basename(path)}:${line}`, options));
+        else tasks.push(taskOf(found, { ...options, format, source: `${basename(path)}:${line}` }));
       }
       return { tasks, skipped };
     },
