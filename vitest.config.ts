@@ -18,6 +18,8 @@ const FIRST = [
   "hacks/hacks.test.ts",
   "folder-tasks.test.ts",
   "verifier/sql.test.ts",
+  "tasks/library.test.ts",
+  "tasks/shipped-tasks.test.ts",
 ];
 
 class LongestFirst extends BaseSequencer {
