@@ -102,6 +102,16 @@ test("most groups go to cells in the band, shared by family; retired ones are pr
   expect(share("a") + share("a2")).toBeGreaterThan(0.42);
 });
 
+test("one group in ten explores a cell of which little is known", () => {
+  const plan = curriculum(FIXED, 1, { ...RULES, decay: 1 });
+  feed(plan, 8, 3, 5, "a", "b");
+  // Fifteen failures: nearly surely below the band, and not yet explored.
+  feed(plan, 1, 0, 15, "c");
+  const chosen = plan.choose(40, 4_000).filter(({ id }) => id === "c").length / 4_000;
+  expect(chosen).toBeGreaterThan(0.12);
+  expect(chosen).toBeLessThan(0.2);
+});
+
 test("a retired cell opens again when a probe puts it back in the band, or after twenty versions", () => {
   const plan = curriculum(FIXED, 1, RULES);
   feed(plan, 6, 8, 0, "a");
@@ -135,4 +145,14 @@ test("the cells of a generator are its own, or its dials' combinations that it c
   expect(cells.map(({ id }) => id)).toEqual([
     ...["g a=0 b=1", "g a=0 b=2", "g a=3 b=1", "g a=3 b=2", "g a=6 b=1", "g a=6 b=2", "g a=9 b=1"],
   ]);
+});
+
+test("a generator of many dials has no more cells than can be told apart", () => {
+  const dial = { min: 1, max: 4, step: 1, meaning: "x" };
+  const dials = Object.fromEntries(["a", "b", "c", "d", "e"].map((name) => [name, dial]));
+  const { cells: _own, ...plain } = firstLight;
+  const cells = cellsOf({ ...plain, name: "g", dials, generate: () => greetTask() }, "train");
+  // Four dials of four values; the fifth is left to the draw.
+  expect(cells).toHaveLength(256);
+  expect(Object.keys(cells[0]?.dials ?? {})).toEqual(["a", "b", "c", "d"]);
 });

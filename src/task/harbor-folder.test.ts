@@ -16,7 +16,7 @@ const PLAIN: Changes = {
   "tests/test.sh": "#!/bin/bash\npython3 /tests/state.py && echo 1 > /logs/verifier/reward.txt\n",
   "tests/state.py": "print('ok')\n",
   "environment/Dockerfile":
-    "FROM debian:bookworm AS build\nWORKDIR /build\nFROM debian:bookworm\nWORKDIR /srv/work\nCOPY notes.txt .\n",
+    "FROM debian:bookworm AS build\nWORKDIR /build\nFROM debian:bookworm\nWORKDIR /srv\nWORKDIR /srv/work\nCOPY notes.txt .\n",
   "environment/notes.txt": "a\n",
   "task.toml": `version = "1.0"
 

@@ -35,7 +35,7 @@ healthcheck = { command = "test -e /srv/up", interval_sec = 0.1, timeout_sec = 5
   "environment/setup.sh": "mkdir -p /srv\n(sleep 0.5; touch /srv/up) &\n",
   "solution/solve.sh": '#!/bin/bash\ntest -e /srv/up && echo "$GREETING" > /app/greeting.txt\n',
   "tests/test.sh":
-    "#!/bin/bash\npython3 /tests/greeting.py && reward=1 || reward=0\necho $reward > /logs/verifier/reward.txt\n",
+    "#!/bin/bash\n# The system's own programs are found, as the agent finds them.\ncommand -v ldconfig && python3 /tests/greeting.py && reward=1 || reward=0\necho $reward > /logs/verifier/reward.txt\n",
   "tests/greeting.py":
     'import os\nfrom pathlib import Path\n\nassert Path("/app/greeting.txt").read_text().strip() == os.environ["EXPECTED"]\nassert Path("/srv/up").exists()\n',
 };

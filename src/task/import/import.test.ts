@@ -111,6 +111,7 @@ test.each([
     "humanevl",
     /"humanevl" is no format that is known; write humaneval/,
   ],
+  ["nothing in it", { "a.txt": "x" }, "gone", null, /gone: is not there; name the file or folder to import/],
   ["broken YAML", { "t/task.yaml": "instruction: [\n" }, "t", null, /task\.yaml:\d+: is no YAML table/],
 ])("a source with %s is refused by name", async (_what, files, path, format, message) => {
   await withSource(files, async (folder) => {

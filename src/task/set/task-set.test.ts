@@ -63,6 +63,78 @@ test("a locked version refuses tasks that changed, and a later one says what did
   });
 });
 
+test("a lock says what moved, what came, what went, and which side of a task changed", async () => {
+  await withSet(FOLDERS, async (file, folder) => {
+    await lockSet(file);
+    const instruction = join(folder, "mine/files/instruction.md");
+    await writeFile(instruction, `${await readFile(instruction, "utf8")}More.\n`);
+    const tests = join(folder, "mine/query/tests/support/shop.py");
+    await writeFile(tests, `${await readFile(tests, "utf8")}\n`);
+    expect((await showSet(file)).changes).toEqual([
+      "sandlot/answer-sql-sqlite changed its verifier",
+      "sandlot/tidy-shell-files changed what the agent meets",
+    ]);
+    const moved = FOLDERS.replace('path = "mine/query"\nsplit = "eval"', 'path = "mine/query"\nsplit = "held-out"');
+    await writeFile(
+      file,
+      moved.replace('path = "mine/files"', `generator = "${SHIPPED}/generator/first-light"\ncount = 1`),
+    );
+    expect((await showSet(file)).changes).toEqual([
+      "sandlot/answer-sql-sqlite moved from eval to held-out",
+      "sandlot/tidy-shell-files is gone",
+      expect.stringMatching(/^first-light\/.+ is new$/),
+    ]);
+  });
+});
+
+/** Changes a copy of the query task, as `mine/other`. */
+async function addOther(folder: string, change: (text: string) => string, file = "task.toml"): Promise<void> {
+  await cp(join(folder, "mine/query"), join(folder, "mine/other"), { recursive: true });
+  const path = join(folder, "mine/other", file);
+  await writeFile(path, change(await readFile(path, "utf8")));
+}
+
+test("a task is in one split alone, whatever it is called, and two tasks do not share a name", async () => {
+  const both = `${HEAD}[[tasks]]\npath = "mine/query"\nsplit = "eval"\n[[tasks]]\npath = "mine/other"\n`;
+  await withSet(both, async (file, folder) => {
+    // The agent meets the same, under another name and with another solution.
+    await addOther(folder, (text) => `${text}true\n`, "solution/solve.sh");
+    const toml = join(folder, "mine/other/task.toml");
+    await writeFile(toml, (await readFile(toml, "utf8")).replace("answer-sql-sqlite", "another"));
+    await expect(openTaskSet(file, { openGenerator })).rejects.toThrow(
+      /is in the split eval and, as .*another, in train/,
+    );
+  });
+  await withSet(both, async (file, folder) => {
+    await addOther(folder, (text) => `${text}More.\n`, "instruction.md");
+    await expect(openTaskSet(file, { openGenerator })).rejects.toThrow(/answer-sql-sqlite" names two different tasks/);
+  });
+  const origin = '\n[sandlot.generator]\nmodule = "drawn"\nversion = 1\nseed = "7"\n';
+  await withSet(both, async (file, folder) => {
+    await addOther(folder, (text) => text.replace("answer-sql-sqlite", "another") + origin);
+    for (const name of ["query", "other"]) {
+      const path = join(folder, "mine", name, "instruction.md");
+      await writeFile(path, `${await readFile(path, "utf8")}As ${name}.\n`);
+    }
+    const toml = join(folder, "mine/query/task.toml");
+    await writeFile(toml, (await readFile(toml, "utf8")) + origin);
+    await expect(openTaskSet(file, { openGenerator })).rejects.toThrow(
+      /is in the split eval and, as .*another, in train/,
+    );
+  });
+});
+
+test("a filter keeps tasks of the wanted levels alone", async () => {
+  const keysOf = async (filter: string): Promise<readonly string[]> =>
+    withSet(`${HEAD}[[tasks]]\npath = "mine"\nfilter = { ${filter} }\n`, async (file, folder) => {
+      const toml = join(folder, "mine/query/task.toml");
+      await writeFile(toml, (await readFile(toml, "utf8")).replace(/level = \d/, "level = 5"));
+      return (await openTaskSet(file, { openGenerator })).tasks.map(({ task }) => task.key);
+    });
+  expect(await keysOf("level_max = 4")).toEqual(["sandlot/tidy-shell-files"]);
+  expect(await keysOf("level_min = 5")).toEqual(["sandlot/answer-sql-sqlite"]);
+});
+
 test.each([
   ["a task in two splits", `${FOLDERS}[[tasks]]\npath = "mine/query"\n`, /answer-sql-sqlite" is in the split eval and/],
   ["the seeds of one split in another", `${HEAD}${DRAWN}split = "train"\n${DRAWN}split = "eval"\n`, null],
