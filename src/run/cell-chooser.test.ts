@@ -73,5 +73,20 @@ test("a run goes where its policy is neither sure to pass nor to fail, and resum
     const next = (await resumed.choose(16, 400)).filter(({ id }) => id === "easy").length;
     expect(next / 400).toBeLessThan(0.15);
     expect(hard).toMatchObject({ episodes: 0, posterior: { a: 1, b: 1 } });
+    // A regrade that was adopted counts in place of what was graded first.
+    const regraded: Store = {
+      ...store,
+      episodes: async (...asked) => (await store.episodes(...asked)).map((row) => ({ ...row, rewardAdopted: 0 })),
+    };
+    const again = cellChooser({
+      runId: RUN,
+      recipe,
+      store: regraded,
+      cells: CELLS,
+      sections,
+      taskAt: () => greetTask(),
+    });
+    await again.choose(16, 1);
+    expect(again.cells().map(({ posterior }) => posterior.a)).toEqual([1, 1, 1]);
   });
 });

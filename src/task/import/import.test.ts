@@ -82,6 +82,17 @@ test("what a format cannot carry is in the report, with the line where there is 
   ]);
 });
 
+test("a Terminal-Bench task with a Dockerfile is built from it, and the report says so", async () => {
+  const files = { ...sources.TERMINAL_BENCH, "write-note/Dockerfile": "FROM debian:bookworm\nWORKDIR /app\n" };
+  await withSource(files, async (folder) => {
+    const { tasks, report } = await importTasks(folder, null, NO_LICENCE);
+    const [first] = tasks;
+    const { task } = taskOfFiles(first?.name ?? "", first?.files ?? []);
+    expect([task.image, task.workdir]).toEqual([expect.stringMatching(/^dockerfile:.*\/environment$/), "/app"]);
+    expect(noteTexts(report)).toContain("mapped Dockerfile -");
+  });
+});
+
 test("an import writes folders and a report, keeps the licence, and leaves its source alone", async () => {
   await withSource(sources.HUMANEVAL, async (folder) => {
     const source = join(folder, "rows.jsonl");

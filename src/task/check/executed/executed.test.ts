@@ -138,6 +138,7 @@ test.each([
   ],
   ["a verifier that believes a planted reward", believes("reward.txt"), ["reward-path"]],
   ["a verifier that believes a planted hook", believes("conftest.py"), ["trojans"]],
+  ["an image that nobody has", { "environment/image.toml": `base = "sha256:${"0".repeat(64)}"\n` }, ["image-builds"]],
   ["a hidden test left by the set-up", { "environment/setup.sh": LEAK }, ["hidden-absent"]],
   ["a repository with a later state", { "environment/setup.sh": HISTORY }, ["history-clean"]],
   [
