@@ -52,11 +52,26 @@ async function showTask(context: CliContext, args: readonly unknown[]): Promise<
       ["turns", `at most ${countText(limits.turnsMax)}, ${countText(limits.tokensMax)} tokens`],
       ["time", `agent ${durationText(limits.agentMs / 1_000)}, one command ${durationText(limits.commandMs / 1_000)}`],
       ["sandbox", `${resources.cpus} cores, ${bytesText(resources.memoryBytes)}, ${resources.processesMax} processes`],
+      ...offersOf(task),
       ["verifier", `${verifier.kind}; tiers by weight: ${tiers.join(", ")}`],
       ["solutions", `oracle, ${task.alternatives.length} alternatives, ${task.wrong.length} wrong`],
     ])}\n\n${context.paint("bold", "Instruction")}\n  ${indented}`,
   );
   return EXIT.done;
+}
+
+/** What not every task has: a network, a health check, servers and skills for the agent. */
+function offersOf({ network, agentNetwork, healthcheck, mcpServers = [], skillsFolder }: Task): [string, string][] {
+  const named = (policy: Task["network"]): string =>
+    policy.mode === "allow-list" ? `allow-list of ${policy.hosts.join(", ")}` : policy.mode;
+  const narrowed = agentNetwork === undefined ? "" : `; the agent's: ${named(agentNetwork)}`;
+  const rows: [string, string][] = [
+    ["network", network.mode === "off" ? "" : `${named(network)}${narrowed}`],
+    ["health check", healthcheck?.command ?? ""],
+    ["MCP servers", mcpServers.map(({ name }) => name).join(", ")],
+    ["skills", skillsFolder ?? ""],
+  ];
+  return rows.filter(([, text]) => text !== "").map(([name, text]) => [name, printableLine(text)]);
 }
 
 async function printSchema(context: CliContext, args: readonly unknown[]): Promise<number> {

@@ -73,6 +73,15 @@ test("unknown splits and dials, values between steps and a generator that reject
   expect(() => generator.seedOf({ split: "test", index: 0, seed: 1n })).toThrow(/"test" is no split of this generator/);
   expect(draw({ digits: 1 })).toThrow(/"digits" is no dial of this generator; write one of terms/);
   expect(draw({ terms: 3 })).toThrow(/dials\.terms = 3 is not a value from 2 to 6 in steps of 2/);
+  const dockerfile = { path: "environment/Dockerfile", bytes: new Uint8Array(), isExecutable: false };
+  const built = folderTaskGenerator({
+    ...SUMS,
+    draw: (input) => {
+      const { files = [], ...drawn } = SUMS.draw(input) ?? { slug: "x", config: {} };
+      return { ...drawn, files: [...files.filter(({ path }) => path !== "environment/image.toml"), dockerfile] };
+    },
+  });
+  expect(() => built.write({ seed: 1n, dials: {} })).toThrow(/sums\/environment\/Dockerfile: was drawn/);
   let draws = 0;
   const late = folderTaskGenerator({ ...SUMS, draw: (input) => (++draws < 20 ? null : SUMS.draw(input)) });
   expect(late.write({ seed: 1n, dials: {} }).name).toMatch(/^add-up-/);

@@ -99,6 +99,13 @@ function writeFolder(generator: FolderGenerator, request: DrawRequest): WrittenF
       remedy: "let draw give one such as ledger-rounding",
     });
   }
+  if (isBuilt(drawn)) {
+    throw taskInvalid({
+      file: `${name}/environment/Dockerfile`,
+      message: "was drawn, and a drawn task has no folder that an engine could build",
+      remedy: "let draw give an environment/image.toml",
+    });
+  }
   const folder = `${drawn.slug}-${suffixOf(name, version, request.seed, dials)}`;
   const origin = {
     module: name,
@@ -108,6 +115,11 @@ function writeFolder(generator: FolderGenerator, request: DrawRequest): WrittenF
   };
   const files = completeFolder(folder, `${family}/${folder}`, drawn, { generator: origin });
   return { name: folder, files };
+}
+
+function isBuilt({ files }: DrawnFolder): boolean {
+  const has = (name: string): boolean => files.some(({ path }) => path === `environment/${name}`);
+  return has("Dockerfile") && !has("image.toml");
 }
 
 function drawnFolder(

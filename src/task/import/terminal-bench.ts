@@ -120,6 +120,8 @@ function taskOf(folder: string, licence: string | null): ImportedTask | string {
     },
     instruction,
     image: { base: "host", programs: ["bash", "python3"] },
+    // Set-up begins in the work folder, all of which such tasks expect to be the agent's.
+    setup: "chown -R 1000:1000 .",
     environment,
     tests: { ...testFiles(folder), "unit/test.sh": { program: TEST_SCRIPT } },
     solution: { solve: solution },
